@@ -1,0 +1,1 @@
+"""Otto over mental poker, pure: no I/O, no clock, no hidden randomness."""
