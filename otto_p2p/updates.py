@@ -1,0 +1,121 @@
+"""What a table tells its screen, and what a screen may ask of its table: the only seam between the two.
+
+A screen (plain lines, Textual, a built-in player) gets `Update` values from a channel and calls the
+methods of `Controls`. It never touches a session, a mesh or a journal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from otto_protocol import moves, rules
+from otto_protocol.phases import Phase
+from otto_protocol.roster import Member, TableRules
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody seen on the LAN. `tag` tells equal names apart; `ready` is 0 no, 1 yes, 2 yes also without others."""
+
+    key: bytes
+    name: str
+    tag: str
+    ready: int
+    me: bool
+    linked: bool  # there is an authenticated connection now
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTable:
+    """A table on this LAN that one could sit at."""
+
+    table: bytes
+    name: str
+    people: tuple[str, ...]
+    rules: TableRules
+    seats_free: int
+    playing: bool
+    version: int  # of the protocol; another one than ours cannot be joined
+
+
+@dataclass(frozen=True, slots=True)
+class LobbyUpdate:
+    """Who sits at my table, in seat order of the roster to be; what keeps the game from starting, if anything."""
+
+    table_name: str
+    table_id: bytes
+    seated: tuple[Person, ...]
+    rules: TableRules
+    waiting_for: tuple[str, ...]  # sentences (already translated by the caller's gettext): why it has not started
+    others: tuple[OpenTable, ...]
+    join_line: str  # what to type elsewhere when discovery finds nothing
+    countdown: int | None  # seconds until the start, any key stops it
+
+
+@dataclass(frozen=True, slots=True)
+class GameUpdate:
+    """The game as this seat may know it, and what happened since the last update (public moves, in order)."""
+
+    seat: int
+    members: tuple[Member, ...]
+    tags: tuple[str, ...]
+    game: int
+    games: int
+    phase: Phase
+    progress: tuple[int, int]  # shuffles done or proofs verified, of how many (0, 0 outside of these phases)
+    table_number: int  # 33 bits, shown as the table words
+    view: rules.View | None
+    decisions: tuple[moves.Move, ...]  # what I may do now, usual choice first
+    awaited: tuple[int, ...]
+    away: dict[int, str]  # seat -> why it is not here ("silent", "left", ...)
+    live: tuple[int, ...]
+    happened: tuple[moves.Move, ...]
+    outcome: rules.Outcome | None  # of the game that has just ended
+    totals: tuple[int, ...]
+    over: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One line for people: a warning, a lost link, evidence found. Already translated."""
+
+    text: str
+    serious: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The match is over (or broken off): where its transcript is."""
+
+    transcript: Path | None
+    reason: str
+
+
+Update = LobbyUpdate | GameUpdate | Notice | Finished
+
+
+class Controls(Protocol):
+    """What a screen may ask for; all calls return at once, errors are `LocalError` with one clear line."""
+
+    def ready(self, value: int) -> None:
+        """Say that I am ready (0 no, 1 yes, 2 yes also without those who are not)."""
+
+    def act(self, move: moves.Move) -> None:
+        """Make one of the decisions of the last GameUpdate."""
+
+    def sit_at(self, table: bytes) -> None:
+        """Go to another table of the lobby."""
+
+    def open_table(self) -> None:
+        """Open a table of one's own."""
+
+    def change_rules(self, rules: TableRules) -> None:
+        """Change the table rules; clears everybody's ready."""
+
+    def stop_countdown(self) -> None:
+        """Do not start yet."""
+
+    def leave(self) -> None:
+        """Leave in good order; the last update is Finished."""

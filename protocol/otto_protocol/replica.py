@@ -1,0 +1,526 @@
+"""The public state of a match, moved only by signed messages: the same at every peer, and in every audit.
+
+`check` judges one message against the state at the start of its step (so the order of arrival does not
+matter), `advance` closes the step when everybody has spoken. A replica knows no secret and is never
+changed: `advance` returns the next one, so a peer can go back to an earlier step.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NoReturn, Self, Union
+
+from otto_protocol import deck as cards
+from otto_protocol import messages as m
+from otto_protocol import commitments, moves, phases, proofs, rules, shuffle
+from otto_protocol.deck import Ciphertext, Deck
+from otto_protocol.errors import DecodeError, IllegalMove, PeerFault
+from otto_protocol.group import POINT_BYTES, Point, add, decode_point, sub
+from otto_protocol.hashing import Drbg, Rng, random_below, shuffled, tagged_hash
+from otto_protocol.phases import Event, Phase, Who
+from otto_protocol.roster import Roster
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """A commitment (32 bytes) and the context that it was made in (32 bytes)."""
+
+    context: bytes
+    digest: bytes
+
+    def kept_by(self, content: bytes, nonce: bytes) -> bool:
+        """Whether `content` under `nonce` is what was committed to."""
+        return commitments.check(self.digest, self.context, content, nonce)
+
+
+@dataclass(frozen=True, slots=True)
+class Shuffled:
+    """One seat's shuffle, waiting for its proof: the context is that of the step in which it was made."""
+
+    seat: int
+    context: bytes
+    before: Deck
+    after: Deck
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What a message of PLAY means to the rules, and the promise that it makes, if any."""
+
+    move: moves.Move
+    promise: Promise | None = None
+
+
+Effect = Union[bytes, Point, Deck, tuple[Point, ...], Promise, Played, None]
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A message that was checked, and what it means."""
+
+    message: m.Message
+    effect: Effect
+
+
+class StepFaults(Exception):
+    """Faults that show only when a step is complete; `faults` names every culprit."""
+
+    def __init__(self, faults: tuple[PeerFault, ...]) -> None:
+        super().__init__("; ".join(str(fault) for fault in faults))
+        self.faults = faults
+
+
+class Replica:
+    """The public state at the start of a step. Treat as immutable."""
+
+    def __init__(self, roster: Roster) -> None:
+        self.roster = roster
+        self.match = roster.match_id()
+        self.view = 0
+        self.step = 0
+        self.digest = tagged_hash("start", self.match)
+        self.phase = Phase.KEY_COMMIT
+        self.live: tuple[int, ...] = tuple(range(len(roster.members)))
+        self.game = 1
+        self.order: tuple[int, ...] = ()
+        self.table_number = 0
+        self.totals: tuple[int, ...] = (0,) * len(roster.members)
+        self.results: tuple[rules.Outcome, ...] = ()
+        self.keys: dict[int, Point] = {}
+        self.joint: Point | None = None
+        self.deck: Deck = ()
+        self.shuffles: tuple[Shuffled, ...] = ()
+        self.promises: dict[tuple[int, str], Promise] = {}
+        self.pile: dict[int, Ciphertext] = {}  # slots of the draw pile: (a, b) under the joint key
+        self.held: dict[int, Ciphertext] = {}  # slots that have an owner: (a, b - everybody else's shares)
+        self.state: rules.State | None = None
+
+    # -- who speaks ---------------------------------------------------------------------------------
+
+    def awaited(self) -> tuple[int, ...]:
+        """The seats that must speak before this step is complete, ascending."""
+        match phases.SPEAKERS[self.phase].who:
+            case Who.ALL:
+                return self.live
+            case Who.SHUFFLER:
+                return (self._shufflers()[len(self.shuffles)],)
+            case Who.DEALERS:
+                return tuple(seat for seat in self.live if self.slots_to_share(seat))
+            case Who.PLAYERS:
+                return tuple(sorted(rules.awaited(self.play)))
+            case Who.CONTENDERS:
+                return tuple(sorted(s for s in rules.awaited(self.play) if (s, "otto") not in self.promises))
+            case Who.NOBODY:
+                return ()
+
+    @property
+    def play(self) -> rules.State:
+        """The state of the game; there is one from the opened keys on."""
+        assert self.state is not None
+        return self.state
+
+    @property
+    def x(self) -> Point:
+        """The joint key of this game."""
+        assert self.joint is not None
+        return self.joint
+
+    def _shufflers(self) -> tuple[int, ...]:
+        return tuple(seat for seat in self.order if seat in self.live)
+
+    def dealt_slots(self) -> dict[int, int]:
+        """Slot -> owner, of the cards that the current DEAL or DRAW gives out."""
+        if self.phase is Phase.DRAW:
+            return {slot: seat for seat, slot in self.play.draws}
+        return {slot: seat for seat in self.live for slot in self.play.hands[seat]}
+
+    def slots_to_share(self, seat: int) -> tuple[int, ...]:
+        """The slots for which `seat` owes a share in this step: the dealt ones of others, ascending."""
+        return tuple(sorted(slot for slot, owner in self.dealt_slots().items() if owner != seat))
+
+    # -- contexts ------------------------------------------------------------------------------------
+
+    def context(self, purpose: str, seat: int) -> bytes:
+        """32 bytes that bind a proof or commitment to version, match, game, view, step, log, seat and keys."""
+        return tagged_hash(
+            "context",
+            purpose.encode(),
+            self.match,
+            b"".join(n.to_bytes(4, "big") for n in (self.game, self.view, self.step, seat)),
+            self.digest,
+            self.roster.members[seat].key,
+            self.joint.encode() if self.joint is not None else b"",
+            self.keys[seat].encode() if seat in self.keys else b"",
+        )
+
+    def key_commitment_content(self, body: m.KeyOpen) -> bytes:
+        """What KEY_COMMIT commits to."""
+        return body.key + body.possession
+
+    # -- one message ---------------------------------------------------------------------------------
+
+    def check(self, seat: int, body: m.Body) -> Effect:
+        """What this message of `seat` means at this step; raises PeerFault naming the rule that it breaks."""
+        if seat not in self.awaited() or type(body) not in phases.SPEAKERS[self.phase].messages:
+            raise PeerFault(seat, "P3", f"{type(body).__name__} in {self.phase.value}")
+        match body:
+            case m.KeyCommit():
+                return Promise(self.context("key", seat), body.commitment)
+            case m.KeyOpen():
+                return self._check_key(seat, body)
+            case m.Shuffle():
+                return self._check_deck(seat, body)
+            case m.ShuffleProof():
+                return body.proof
+            case m.Shares():
+                return self._check_shares(seat, body)
+            case m.OttoCommit():
+                return Promise(self.context("otto", seat), body.commitment)
+            case m.Result():
+                if body.points != self.result_points():
+                    raise PeerFault(seat, "P11", "another result than the log gives")
+                return None
+            case m.HealProof() | m.Raise() | m.Tags():
+                raise PeerFault(seat, "P3", "nothing is being healed")
+            case _:
+                return self._check_play(seat, body)
+
+    def _check_key(self, seat: int, body: m.KeyOpen) -> Point:
+        promise = self.promises[seat, "key"]
+        if not promise.kept_by(self.key_commitment_content(body), body.nonce):
+            raise PeerFault(seat, "P4", "the opened key is not the committed one")
+        key = _point(seat, "P5", body.key)
+        if not proofs.check_key(key, body.possession, promise.context):
+            raise PeerFault(seat, "P5", "no proof of possession of the key")
+        return key
+
+    def _check_deck(self, seat: int, body: m.Shuffle) -> Deck:
+        try:
+            deck = cards.decode_deck(body.deck)
+        except DecodeError as error:
+            raise PeerFault(seat, "P6", str(error)) from None
+        if len(deck) != len(self.deck):
+            raise PeerFault(seat, "P6", f"{len(deck)} cards where {len(self.deck)} were")
+        return deck
+
+    def _check_shares(self, seat: int, body: m.Shares) -> tuple[Point, ...]:
+        slots = self.slots_to_share(seat)
+        shares = _points(seat, "P8", body.shares, len(slots))
+        bases = [self.pile[slot][0] for slot in slots]
+        if not proofs.check_shares(self.keys[seat], bases, shares, body.proof, self.context("shares", seat)):
+            raise PeerFault(seat, "P9", "the proof of the shares does not hold")
+        return shares
+
+    def _check_play(self, seat: int, body: m.Body) -> Played:
+        played = self._meaning(seat, body)
+        try:
+            rules.check(self.play, played.move)
+        except IllegalMove as error:
+            raise PeerFault(seat, error.rule, error.text) from None
+        return played
+
+    def _meaning(self, seat: int, body: m.Body) -> Played:
+        match body:
+            case m.Choose():
+                return self._promising(moves.Choose(seat, body.slots), "number", body.commitment)
+            case m.Challenge():
+                return Played(moves.Challenge(seat, body.target))
+            case m.LayDuel():
+                return self._promising(moves.LayDuel(seat), "duel", body.commitment)
+            case m.Guess():
+                return Played(moves.Guess(seat, body.colour))
+            case m.OpenDuel():
+                card = self._open_promised(seat, "duel", body.slot, body.nonce, body.opening)
+                return Played(moves.OpenDuel(seat, body.slot, card))
+            case m.LoseCard():
+                self._require_own(seat, "T13", (body.slot,), self.play.collections[seat])
+                (card,) = self.open_cards(seat, (body.slot,), body.opening)
+                return Played(moves.LoseCard(seat, body.slot, card))
+            case m.Lead():
+                return self._promising(moves.Lead(seat, body.number), "lead", body.commitment)
+            case m.Answer():
+                self._require_own(seat, "T7", (body.slot,), self.play.hands[seat])
+                (card,) = self.open_cards(seat, (body.slot,), body.opening)
+                return Played(moves.Answer(seat, body.slot, card))
+            case m.SitOut():
+                slots = tuple(sorted(self.play.hands[seat]))
+                opened = self.open_cards(seat, slots, body.opening)
+                return Played(moves.SitOut(seat, tuple(zip(slots, opened, strict=True))))
+            case m.OpenLead():
+                card = self._open_promised(seat, "lead", body.slot, body.nonce, body.opening)
+                return Played(moves.OpenLead(seat, body.slot, card))
+            case m.Exchange():
+                return Played(moves.Exchange(seat, body.take))
+            case m.Collect():
+                return Played(moves.Collect(seat, body.slots))
+            case m.Otto():
+                self._check_otto_promise(seat, True, body.nonce)
+                self._check_number(seat, body.number, body.number_nonce)
+                if len(set(body.bonus)) != len(body.bonus):
+                    raise PeerFault(seat, "R14", "a bonus card is counted twice")
+                self._require_own(seat, "R14", body.bonus, self.play.hands[seat])
+                slots = tuple(sorted((*self.play.collections[seat], *body.bonus)))
+                opened = self.open_cards(seat, slots, body.opening)
+                return Played(moves.Say(seat, True, body.number, tuple(zip(slots, opened, strict=True))))
+            case m.GoOn():
+                self._check_otto_promise(seat, False, body.nonce)
+                return Played(moves.Say(seat, False))
+            case m.Score():
+                self._check_number(seat, body.number, body.number_nonce)
+                slots = tuple(sorted(self.play.collections[seat]))
+                opened = self.open_cards(seat, slots, body.opening)
+                return Played(moves.Score(seat, body.number, tuple(zip(slots, opened, strict=True))))
+            case _:
+                raise PeerFault(seat, "P3", f"{type(body).__name__} is no move")
+
+    def _promising(self, move: moves.Move, what: str, commitment: bytes) -> Played:
+        return Played(move, Promise(self.context(what, move.seat), commitment))
+
+    def _require_own(self, seat: int, rule: str, slots: tuple[int, ...], own: tuple[int, ...]) -> None:
+        if not set(slots) <= set(own):
+            raise PeerFault(seat, rule, "a card that is not there")
+
+    def _check_number(self, seat: int, number: int, nonce: bytes) -> None:
+        if not self.promises[seat, "number"].kept_by(bytes([number]), nonce):
+            raise PeerFault(seat, "P4", "another number than the one committed to")
+
+    def _check_otto_promise(self, seat: int, otto: bool, nonce: bytes) -> None:
+        promise = self.promises.get((seat, "otto"))
+        kept = nonce == b"" if promise is None else promise.kept_by(bytes([otto]), nonce)
+        if not kept:
+            raise PeerFault(seat, "P4", "another decision than the one committed to")
+
+    def _open_promised(self, seat: int, what: str, slot: int, nonce: bytes, opening: m.Opening) -> int:
+        if not self.promises[seat, what].kept_by(slot.to_bytes(4, "big"), nonce):
+            raise PeerFault(seat, "P4", "another card than the one committed to")
+        self._require_own(seat, "T6" if what == "lead" else "T12", (slot,), self.play.hands[seat])
+        return self.open_cards(seat, (slot,), opening)[0]
+
+    def unknown(self, slots: tuple[int, ...]) -> tuple[int, ...]:
+        """Those of `slots` whose cards are not public yet, ascending."""
+        return tuple(sorted(slot for slot in slots if slot not in self.play.known))
+
+    def open_cards(self, seat: int, slots: tuple[int, ...], opening: m.Opening) -> tuple[int, ...]:
+        """The card ids of slots that `seat` owns; raises PeerFault (P10) if the opening does not prove them."""
+        unknown = self.unknown(slots)
+        shares = _points(seat, "P10", opening.shares, len(unknown))
+        cards_of: dict[int, int] = {slot: self.play.known[slot] for slot in slots if slot not in unknown}
+        if not unknown:
+            if opening.proof:
+                raise PeerFault(seat, "P10", "a proof where nothing is opened")
+            return tuple(cards_of[slot] for slot in slots)
+        bases = [self.held[slot][0] for slot in unknown]
+        if not proofs.check_shares(self.keys[seat], bases, shares, opening.proof, self.context("open", seat)):
+            raise PeerFault(seat, "P10", "the proof of the opening does not hold")
+        for slot, share in zip(unknown, shares, strict=True):
+            cards_of[slot] = card_under(self.held[slot], share)
+        return tuple(cards_of[slot] for slot in slots)
+
+    # -- the end of a step -----------------------------------------------------------------------------
+
+    def advance(self, spoken: Mapping[int, Spoken], rng: Rng, trusted: int | None = None) -> Replica:
+        """The replica at the start of the next step, once all awaited seats have spoken.
+
+        `rng` weighs batched proofs; the shuffle of seat `trusted` (one's own) is not verified. Raises
+        StepFaults when proofs do not hold, each with its culprit.
+        """
+        after = self._copy()
+        after.step += 1
+        after.digest = self.step_digest({seat: entry.message for seat, entry in spoken.items()})
+        event = after._close(self, spoken, rng, trusted)
+        after.phase = phases.after(self.phase, event)
+        return after
+
+    def step_digest(self, said: Mapping[int, m.Message]) -> bytes:
+        """The digest after this step: the one before, and the contents of the step in seat order."""
+        return tagged_hash(
+            "step",
+            self.digest,
+            self.view.to_bytes(4, "big"),
+            self.step.to_bytes(4, "big"),
+            *(said[seat].signed.content for seat in sorted(said)),
+        )
+
+    def _copy(self) -> Self:
+        return copy.copy(self)
+
+    def _close(self, before: Replica, spoken: Mapping[int, Spoken], rng: Rng, trusted: int | None) -> Event:
+        effects = {seat: spoken[seat].effect for seat in sorted(spoken)}
+        match self.phase:
+            case Phase.KEY_COMMIT:
+                self._promise("key", effects)
+                return Event.SPOKEN
+            case Phase.KEY_OPEN:
+                self._open_keys(effects)
+                return Event.SPOKEN
+            case Phase.SHUFFLE | Phase.RESHUFFLE:
+                ((seat, deck),) = effects.items()
+                self._shuffle(seat, deck, before)
+                done = len(self.shuffles) == len(self._shufflers())
+                return Event.SPOKEN if done else Event.NEXT_SHUFFLER
+            case Phase.PROVE:
+                self._verify_shuffles(effects, rng, trusted)
+                self.pile = dict(enumerate(self.deck))
+                return Event.SPOKEN
+            case Phase.REPROVE:
+                self._verify_shuffles(effects, rng, trusted)
+                first = self.play.next_slot
+                self.pile = {first + place: entry for place, entry in enumerate(self.deck)}
+                return self._play_on(moves.Reshuffled())
+            case Phase.DEAL:
+                self._give_out(before, effects)
+                return Event.SPOKEN
+            case Phase.DRAW:
+                self._give_out(before, effects)
+                return self._play_on(moves.Drawn())
+            case Phase.PLAY:
+                return self._play_step(effects)
+            case Phase.OTTO_COMMIT:
+                self._promise("otto", effects)
+                return Event.SPOKEN
+            case Phase.RESULT:
+                return self._next_game()
+            case _:
+                raise AssertionError(self.phase)
+
+    def _promise(self, what: str, effects: Mapping[int, Effect]) -> None:
+        self.promises = dict(self.promises)
+        for seat, promise in effects.items():
+            assert isinstance(promise, Promise)
+            self.promises[seat, what] = promise
+
+    def _open_keys(self, effects: Mapping[int, Effect]) -> None:
+        keys = {seat: key for seat, key in effects.items() if isinstance(key, Point)}
+        joint = add(*keys.values())
+        if joint is None:  # nobody could aim at this: every key was committed to before any was seen
+            raise StepFaults(tuple(PeerFault(seat, "P5", "the keys add up to nothing") for seat in keys))
+        self.keys, self.joint = keys, joint
+        if not self.order:
+            self.order = tuple(shuffled(list(self.live), Drbg(tagged_hash("seat order", self.digest))))
+            self.table_number = int.from_bytes(tagged_hash("table words", self.digest)[:5], "big") >> 7
+        seats = self._shufflers()
+        leader = seats[random_below(len(seats), Drbg(tagged_hash("leader", self.digest)))]
+        self.state = rules.start(seats, leader, self.roster.rules.decks, len(self.roster.members))
+        self.promises = {}
+        self.pile, self.held = {}, {}
+        self._open_deck(tuple(range(76 * self.roster.rules.decks)))
+
+    def _open_deck(self, card_ids: tuple[int, ...]) -> None:
+        self.deck = cards.open_deck(card_ids, self.x)
+        self.shuffles = ()
+
+    def _shuffle(self, seat: int, deck: Effect, before: Replica) -> None:
+        assert isinstance(deck, tuple)
+        made = Shuffled(seat, before.context("shuffle", seat), self.deck, deck)  # type: ignore[arg-type]
+        self.shuffles = (*self.shuffles, made)
+        self.deck = made.after
+
+    def _verify_shuffles(self, effects: Mapping[int, Effect], rng: Rng, trusted: int | None) -> None:
+        checked = [made for made in self.shuffles if made.seat != trusted]
+        chain = []
+        for made in checked:
+            proof = effects[made.seat]
+            assert isinstance(proof, bytes)
+            chain.append((made.before, made.after, proof, made.context))
+        verdicts = shuffle.check_chain(self.x, chain, rng)
+        faults = tuple(
+            PeerFault(made.seat, "P7", "the shuffle proof does not hold")
+            for made, valid in zip(checked, verdicts, strict=True)
+            if not valid
+        )
+        if faults:
+            raise StepFaults(faults)
+        self.shuffles = ()
+
+    def _give_out(self, before: Replica, effects: Mapping[int, Effect]) -> None:
+        """Move the dealt slots from the pile to their owners, less the shares of everybody else."""
+        given: dict[int, list[Point]] = {}
+        for seat, shares in effects.items():
+            assert isinstance(shares, tuple)
+            for slot, share in zip(before.slots_to_share(seat), shares, strict=True):
+                assert isinstance(share, Point)
+                given.setdefault(slot, []).append(share)
+        self.pile, self.held = dict(self.pile), dict(self.held)
+        for slot in before.dealt_slots():
+            a, b = self.pile.pop(slot)
+            rest = cards.partial(b, given[slot])
+            assert rest is not None, "a card that is the sum of all shares but one"
+            self.held[slot] = (a, rest)
+
+    def _play_step(self, effects: Mapping[int, Effect]) -> Event:
+        self.promises = dict(self.promises)
+        state = self.play
+        for seat, played in effects.items():
+            assert isinstance(played, Played)
+            if played.promise is not None:
+                what = {moves.Choose: "number", moves.Lead: "lead", moves.LayDuel: "duel"}[type(played.move)]
+                self.promises[seat, what] = played.promise
+            state = rules.apply(state, played.move)
+        self.state = state
+        return self._what_now()
+
+    def _play_on(self, move: moves.Move) -> Event:
+        self.state = rules.apply(self.play, move)
+        return self._what_now()
+
+    def _what_now(self) -> Event:
+        match self.play.phase:
+            case rules.Phase.DRAW:
+                return Event.CARDS_DUE
+            case rules.Phase.RESHUFFLE:
+                self._open_deck(tuple(sorted(self.play.spent)))
+                return Event.PILE_EMPTY
+            case rules.Phase.OTTO:
+                self.promises = {key: p for key, p in self.promises.items() if key[1] != "otto"}
+                return Event.CONTESTED if len(rules.awaited(self.play)) > 1 else Event.SPOKEN
+            case rules.Phase.END:
+                return Event.FINISHED
+            case _:
+                return Event.SPOKEN
+
+    def result_points(self) -> tuple[int, ...]:
+        """The points of each seat in the game that has just ended."""
+        outcome = rules.outcome(self.play)
+        assert outcome is not None
+        return tuple(outcome.points)
+
+    def _next_game(self) -> Event:
+        outcome = rules.outcome(self.play)
+        assert outcome is not None
+        self.results = (*self.results, outcome)
+        self.totals = tuple(a + b for a, b in zip(self.totals, outcome.points, strict=True))
+        if self.game >= self.roster.rules.games or len(self.live) < 2:
+            return Event.SPOKEN
+        self.game += 1
+        self.keys, self.joint = {}, None
+        return Event.ANOTHER_GAME
+
+
+def card_under(held: Ciphertext, share: Point) -> int:
+    """The card id of a slot, given the owner's share."""
+    point = sub(held[1], share)
+    card = cards.card_of(point) if point is not None else None
+    assert card is not None, "verified shuffles contain cards only"
+    return card
+
+
+def _point(seat: int, rule: str, data: bytes) -> Point:
+    try:
+        return decode_point(data)
+    except DecodeError as error:
+        raise PeerFault(seat, rule, str(error)) from None
+
+
+def _points(seat: int, rule: str, data: bytes, count: int) -> tuple[Point, ...]:
+    if len(data) != count * POINT_BYTES:
+        raise PeerFault(seat, rule, f"{len(data)} bytes where {count} points belong")
+    return tuple(
+        _point(seat, rule, data[i : i + POINT_BYTES]) for i in range(0, len(data), POINT_BYTES)
+    )
+
+
+def unreachable(value: object) -> NoReturn:
+    """For branches that only a bug of ours can reach."""
+    raise AssertionError(value)
