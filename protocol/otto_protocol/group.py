@@ -104,6 +104,12 @@ def random_scalar(rng: Rng) -> int:
     return 1 + random_below(Q - 1, rng)
 
 
+def random_scalars(count: int, rng: Rng) -> tuple[int, ...]:
+    """`count` ints in [1, Q), each from 48 bytes of one call of `rng`; within 2^-128 of uniform."""
+    data = rng(48 * count)
+    return tuple(1 + int.from_bytes(data[at : at + 48], "big") % (Q - 1) for at in range(0, 48 * count, 48))
+
+
 def challenge_scalar(data: bytes) -> int:
     """A scalar from 16 bytes, cheap to multiply by: a + b * LAMBDA mod Q, from 8 bytes for a and 8 for b.
 
