@@ -105,9 +105,21 @@ def random_scalar(rng: Rng) -> int:
 
 
 def random_scalars(count: int, rng: Rng) -> tuple[int, ...]:
-    """`count` ints in [1, Q), each from 48 bytes of one call of `rng`; within 2^-128 of uniform."""
-    data = rng(48 * count)
-    return tuple(1 + int.from_bytes(data[at : at + 48], "big") % (Q - 1) for at in range(0, 48 * count, 48))
+    """`count` ints in [1, Q), each from 32 bytes of one call of `rng`.
+
+    Reduced, not rejected: Q is so close to 2^256 that this is within 2^-127 of uniform.
+    """
+    data = rng(SCALAR_BYTES * count)
+    return tuple(
+        1 + int.from_bytes(data[at : at + SCALAR_BYTES], "big") % (Q - 1)
+        for at in range(0, len(data), SCALAR_BYTES)
+    )
+
+
+def challenge_scalars(count: int, rng: Rng) -> list[int]:
+    """`count` values of `challenge_scalar`, from one call of `rng`."""
+    data = rng(CHALLENGE_BYTES * count)
+    return [challenge_scalar(data[at : at + CHALLENGE_BYTES]) for at in range(0, len(data), CHALLENGE_BYTES)]
 
 
 def challenge_scalar(data: bytes) -> int:

@@ -15,11 +15,14 @@ def tagged_hash(tag: str, *parts: bytes) -> bytes:
     No two different (tag, parts) are hashed as the same string, so a hash made for one use means
     nothing in another.
     """
-    state = hashlib.sha256()
-    for part in (b"otto-p2p/1/" + tag.encode(), *parts):
+    return _absorb(hashlib.sha256(), b"otto-p2p/1/" + tag.encode(), *parts).digest()
+
+
+def _absorb(state: hashlib._Hash, *parts: bytes) -> hashlib._Hash:
+    for part in parts:
         state.update(len(part).to_bytes(8, "big"))
         state.update(part)
-    return state.digest()
+    return state
 
 
 class Drbg:
@@ -31,16 +34,22 @@ class Drbg:
     """
 
     def __init__(self, seed: bytes) -> None:
-        self._seed = seed
+        # block number i is tagged_hash("drbg", seed, i as 8 bytes); what is before i is hashed once
+        self._start = _absorb(hashlib.sha256(), b"otto-p2p/1/drbg", seed)
+        self._start.update((8).to_bytes(8, "big"))
         self._counter = 0
         self._rest = b""
 
     def __call__(self, size: int) -> bytes:
-        while len(self._rest) < size:
-            self._rest += tagged_hash("drbg", self._seed, self._counter.to_bytes(8, "big"))
+        blocks = [self._rest]
+        for _ in range((size - len(self._rest) + 31) // 32):
+            state = self._start.copy()
+            state.update(self._counter.to_bytes(8, "big"))
+            blocks.append(state.digest())
             self._counter += 1
-        taken, self._rest = self._rest[:size], self._rest[size:]
-        return taken
+        stream = b"".join(blocks)
+        self._rest = stream[size:]
+        return stream[:size]
 
 
 def random_below(limit: int, rng: Rng) -> int:

@@ -21,6 +21,7 @@ from otto_protocol.group import (
     Point,
     Q,
     challenge_scalar,
+    challenge_scalars,
     decode_scalar,
     encode_scalar,
     msm,
@@ -119,11 +120,7 @@ def _statement(X: Point, bases: Sequence[Point], shares: Sequence[Point]) -> tup
 
 
 def _weights(context: bytes, statement: tuple[bytes, bytes, bytes], count: int) -> list[int]:
-    seed = tagged_hash("proof/shares/seed", context, *statement)
-    return [
-        challenge_scalar(tagged_hash("proof/shares/weight", seed, i.to_bytes(4, "big"))[:CHALLENGE_BYTES])
-        for i in range(count)
-    ]
+    return challenge_scalars(count, Drbg(tagged_hash("proof/shares/weights", context, *statement)))
 
 
 def _shares_challenge(context: bytes, statement: tuple[bytes, bytes, bytes], T1: Point, T2: Point) -> bytes:

@@ -37,6 +37,7 @@ from otto_protocol.group import (
     Q,
     add,
     challenge_scalar,
+    challenge_scalars,
     decode_point,
     decode_scalar,
     encode_scalar,
@@ -93,30 +94,32 @@ def _minus_generators_sum(count: int) -> Point:
 class Witness:
     """The secrets of one shuffle, all from one seed: what has to be kept until its proof is made.
 
-    order[i] is the old place of the card at the new place i; r and s are the scalars, c the commitment to the
-    order.
+    order[i] is the old place of the card at the new place i; r and s are the scalars. `c` commits to the
+    order, where it was computed ahead.
     """
 
     seed: bytes = field(repr=False)
     order: tuple[int, ...] = field(repr=False)
     r: tuple[int, ...] = field(repr=False)
     s: tuple[int, ...] = field(repr=False)
-    c: tuple[Point, ...] = field(repr=False)
+    c: tuple[Point, ...] | None = field(default=None, repr=False)
 
     @classmethod
     def restore(cls, seed: bytes, count: int) -> Witness:
-        """The witness for a deck of `count` cards whose `seed` (32 bytes) was stored.
-
-        GenPermutation and GenPermutationCommitment. `count` fixed-base multiplications.
-        """
+        """The witness for a deck of `count` cards whose `seed` (32 bytes) was stored (GenPermutation)."""
         rng = Drbg(tagged_hash("shuffle/witness", seed, count.to_bytes(4, "big")))
         order = tuple(shuffled(list(range(count)), rng))
-        r, s = random_scalars(count, rng), random_scalars(count, rng)
-        c: list[Point | None] = [None] * count
-        for h_i, j in zip(generators(count)[1], order, strict=True):
-            c[j] = add(mul_base_secret(s[j]), h_i)
-        # None would mean that s is minus the discrete logarithm of h_i, which nobody can hit
-        return cls(seed, order, r, s, tuple(point for point in c if point is not None))
+        return cls(seed, order, random_scalars(count, rng), random_scalars(count, rng))
+
+    def commitment(self) -> tuple[Point, ...]:
+        """c, as computed ahead or with one fixed-base multiplication a card (GenPermutationCommitment)."""
+        if self.c is not None:
+            return self.c
+        c: list[Point | None] = [None] * len(self.order)
+        for h_i, j in zip(generators(len(self.order))[1], self.order, strict=True):
+            c[j] = add(mul_base_secret(self.s[j]), h_i)
+        # None would mean that s_j is minus the discrete logarithm of h_i, which nobody can hit
+        return tuple(point for point in c if point is not None)
 
 
 class Prepared:
@@ -126,7 +129,7 @@ class Prepared:
     """
 
     def __init__(self, count: int, rng: Rng) -> None:
-        """All that does not need the key: `2 count` fixed-base multiplications."""
+        """What needs neither the deck nor the key: the secrets and all r G (fixed-base multiplications)."""
         self.count = count
         self._witness: Witness | None = Witness.restore(rng(SEED_BYTES), count)
         self._rG = [mul_base_secret(r) for r in self._witness.r]
@@ -141,6 +144,12 @@ class Prepared:
             self._rX = [mul_secret(r, X) for r in self._witness.r]
             self._X = X
 
+    def commit(self) -> None:
+        """Also the commitment to the order, which `prove` needs. Raises LocalError if burnt."""
+        if self._witness is None:
+            raise LocalError("these shuffle secrets were used already")
+        self._witness = replace(self._witness, c=self._witness.commitment())
+
     def burn(self, X: Point) -> tuple[Witness, list[Point], list[Point]]:
         """(witness, all r G, all r X), handed out once. Raises LocalError the second time."""
         self.set_key(X)
@@ -152,7 +161,9 @@ class Prepared:
 
 def prepare(count: int, rng: Rng) -> Prepared:
     """The part of a shuffle of `count` cards that can be computed before the deck and the key are known."""
-    return Prepared(count, rng)
+    prepared = Prepared(count, rng)
+    prepared.commit()
+    return prepared
 
 
 def shuffle(deck: Deck, X: Point, rng: Rng, prepared: Prepared | None = None) -> tuple[Deck, Witness]:
@@ -185,7 +196,8 @@ def prove(deck: Deck, new_deck: Deck, X: Point, witness: Witness, context: bytes
     """
     count = len(deck)
     h, hs = generators(count)
-    seed = _seed(deck, new_deck, X, joined(witness.c), context)
+    c = joined(witness.commitment())
+    seed = _seed(deck, new_deck, X, c, context)
     u = _weights(seed, count)
     u_permuted = [u[j] for j in witness.order]
     nonces = hedged("shuffle-proof", rng, witness.seed, seed)
@@ -221,7 +233,7 @@ def prove(deck: Deck, new_deck: Deck, X: Point, witness: Witness, context: bytes
         ),
         *s_prime,
     ]
-    return joined(witness.c) + points + b"".join(encode_scalar(value % Q) for value in responses)
+    return c + points + b"".join(encode_scalar(value % Q) for value in responses)
 
 
 def check(deck: Deck, new_deck: Deck, X: Point, proof: bytes, context: bytes) -> bool:
@@ -375,10 +387,7 @@ def _batch_terms(batch: Sequence[_Argument], X: Point, rng: Rng) -> dict[Point, 
         count = len(argument.deck)
         h, hs = generators(count)
         challenge, u, s_prime = argument.challenge, argument.u, argument.s_prime
-        drawn = rng(CHALLENGE_BYTES * (count + 5))
-        weights = [
-            challenge_scalar(drawn[at : at + CHALLENGE_BYTES]) for at in range(0, len(drawn), CHALLENGE_BYTES)
-        ]
+        weights = challenge_scalars(count + 5, rng)
         *hat_v, v_1, v_2, v_3, v_4a, v_4b = weights
         s_1, s_2, s_3, s_4 = argument.s
 
@@ -432,10 +441,7 @@ def _seed(deck: Deck, new_deck: Deck, X: Point, c: bytes, context: bytes) -> byt
 
 def _weights(seed: bytes, count: int) -> list[int]:
     """u_1 .. u_N (GetChallenges)."""
-    return [
-        challenge_scalar(tagged_hash("shuffle/u", seed, i.to_bytes(4, "big"))[:CHALLENGE_BYTES])
-        for i in range(count)
-    ]
+    return challenge_scalars(count, Drbg(tagged_hash("shuffle/u", seed)))
 
 
 def _challenge(seed: bytes, points: bytes) -> int:
