@@ -21,6 +21,11 @@ from otto_protocol.group import POINT_BYTES, Point, add, decode_point, sub
 from otto_protocol.hashing import Drbg, Rng, random_below, shuffled, tagged_hash
 from otto_protocol.phases import Event, Phase, Who
 from otto_protocol.roster import Roster
+from otto_protocol.rules_end import Outcome
+from otto_protocol.rules_end import outcome as outcome_of
+from otto_protocol.rules_state import Phase as Play
+from otto_protocol.rules_state import State
+from otto_protocol.rules_state import start as start_game
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,7 @@ class Replica:
         self.order: tuple[int, ...] = ()
         self.table_number = 0
         self.totals: tuple[int, ...] = (0,) * len(roster.members)
-        self.results: tuple[rules.Outcome, ...] = ()
+        self.results: tuple[Outcome, ...] = ()
         self.keys: dict[int, Point] = {}
         self.joint: Point | None = None
         self.deck: Deck = ()
@@ -95,7 +100,7 @@ class Replica:
         self.promises: dict[tuple[int, str], Promise] = {}
         self.pile: dict[int, Ciphertext] = {}  # slots of the draw pile: (a, b) under the joint key
         self.held: dict[int, Ciphertext] = {}  # slots that have an owner: (a, b - everybody else's shares)
-        self.state: rules.State | None = None
+        self.state: State | None = None
 
     # -- who speaks ---------------------------------------------------------------------------------
 
@@ -116,7 +121,7 @@ class Replica:
                 return ()
 
     @property
-    def play(self) -> rules.State:
+    def play(self) -> State:
         """The state of the game; there is one from the opened keys on."""
         assert self.state is not None
         return self.state
@@ -402,7 +407,7 @@ class Replica:
             self.table_number = int.from_bytes(tagged_hash("table words", self.digest)[:5], "big") >> 7
         seats = self._shufflers()
         leader = seats[random_below(len(seats), Drbg(tagged_hash("leader", self.digest)))]
-        self.state = rules.start(seats, leader, self.roster.rules.decks, len(self.roster.members))
+        self.state = start_game(seats, leader, self.roster.rules.decks, len(self.roster.members))
         self.promises = {}
         self.pile, self.held = {}, {}
         self._open_deck(tuple(range(76 * self.roster.rules.decks)))
@@ -467,27 +472,27 @@ class Replica:
 
     def _what_now(self) -> Event:
         match self.play.phase:
-            case rules.Phase.DRAW:
+            case Play.DRAW:
                 return Event.CARDS_DUE
-            case rules.Phase.RESHUFFLE:
+            case Play.RESHUFFLE:
                 self._open_deck(tuple(sorted(self.play.spent)))
                 return Event.PILE_EMPTY
-            case rules.Phase.OTTO:
+            case Play.OTTO:
                 self.promises = {key: p for key, p in self.promises.items() if key[1] != "otto"}
                 return Event.CONTESTED if len(rules.awaited(self.play)) > 1 else Event.SPOKEN
-            case rules.Phase.END:
+            case Play.END:
                 return Event.FINISHED
             case _:
                 return Event.SPOKEN
 
     def result_points(self) -> tuple[int, ...]:
         """The points of each seat in the game that has just ended."""
-        outcome = rules.outcome(self.play)
+        outcome = outcome_of(self.play)
         assert outcome is not None
         return tuple(outcome.points)
 
     def _next_game(self) -> Event:
-        outcome = rules.outcome(self.play)
+        outcome = outcome_of(self.play)
         assert outcome is not None
         self.results = (*self.results, outcome)
         self.totals = tuple(a + b for a, b in zip(self.totals, outcome.points, strict=True))

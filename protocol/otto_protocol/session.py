@@ -23,7 +23,12 @@ from otto_protocol.hashing import Drbg, Rng, tagged_hash
 from otto_protocol.identity import IdentityKey
 from otto_protocol.phases import Phase
 from otto_protocol.replica import Played, Promise, Replica, Spoken, StepFaults, card_under
-from otto_protocol.roster import Start
+from otto_protocol.roster import PROTOCOL_VERSION, Start
+from otto_protocol.rules_legal import View, legal_moves
+from otto_protocol.rules_legal import view as view_of
+from otto_protocol.rules_state import Phase as Play
+from otto_protocol.rules_state import Secret, State
+from otto_protocol.transcript import Transcript
 
 MAX_AHEAD = 64  # steps: a message for a step further ahead is dropped, catching up brings it again
 KEPT = 64  # replicas of finished steps, to go back to
@@ -101,7 +106,7 @@ class Session:
         self.start = start
         self.replica = Replica(start.roster)
         self.seat = [member.key for member in start.roster.members].index(identity.public)
-        self.secret = rules.Secret()
+        self.secret = Secret()
         self.convicted: dict[int, Conviction] = {}
         self.outgoing: list[Outgoing] = []
         self.events: list[SessionEvent] = []
@@ -138,7 +143,7 @@ class Session:
         """Whether the match has ended and all have signed its result."""
         return self.replica.phase is Phase.OVER
 
-    def public_state(self) -> rules.State | None:
+    def public_state(self) -> State | None:
         """The state with the moves of this step that have arrived already (None before the cards are dealt)."""
         state = self.replica.state
         if state is None or self.replica.phase is not Phase.PLAY:
@@ -149,10 +154,10 @@ class Session:
                 state = rules.apply(state, effect.move)
         return state
 
-    def view(self) -> rules.View | None:
+    def view(self) -> View | None:
         """All that this seat may know of the game (None before there is one)."""
         state = self.public_state()
-        return None if state is None else rules.view(state, self.seat, self.secret)
+        return None if state is None else view_of(state, self.seat, self.secret)
 
     def take_events(self) -> list[SessionEvent]:
         """The events since the last call."""
@@ -176,6 +181,12 @@ class Session:
         kept += [early[seat] for _, early in sorted(self._early.items()) for seat in sorted(early)]
         return [m.wire(message) for message in kept]
 
+    def transcript(self) -> Transcript:
+        """The log so far, for a verifier."""
+        said = [message.signed for step in self.log for message in step]
+        said += [self._spoken[seat].message.signed for seat in sorted(self._spoken)]
+        return Transcript(PROTOCOL_VERSION, self.start, tuple(said))
+
     # -- the player ----------------------------------------------------------------------------------
 
     def decisions(self) -> list[moves.Move]:
@@ -185,9 +196,9 @@ class Session:
             return []
         if self._own.get((replica.view, replica.step)) is not None:
             return []
-        if replica.phase is Phase.PLAY and "otto" in self._numbers and replica.play.phase is rules.Phase.OTTO:
+        if replica.phase is Phase.PLAY and "otto" in self._numbers and replica.play.phase is Play.OTTO:
             return []  # committed to already: `work` opens it
-        return list(rules.legal_moves(replica.play, self.seat, self.secret))
+        return list(legal_moves(replica.play, self.seat, self.secret))
 
     def act(self, move: moves.Move) -> None:
         """Make a move of our own. Raises IllegalMove, or LocalError when it is not our turn."""
@@ -320,11 +331,11 @@ class Session:
 
     def _forced(self) -> m.Body | None:
         """Openings of what was laid before: no choice, and nothing to be read from when they come."""
-        legal = rules.legal_moves(self.replica.play, self.seat, self.secret)
+        legal = legal_moves(self.replica.play, self.seat, self.secret)
         match self.replica.play.phase:
-            case rules.Phase.OPEN_LEAD | rules.Phase.DUEL_OPEN | rules.Phase.SCORE:
+            case Play.OPEN_LEAD | Play.DUEL_OPEN | Play.SCORE:
                 return self._body_of(legal[0])[0]
-            case rules.Phase.OTTO if (self.seat, "otto") in self.replica.promises:
+            case Play.OTTO if (self.seat, "otto") in self.replica.promises:
                 said = bool(self._numbers["otto"].value)
                 return self._body_of(next(x for x in legal if isinstance(x, moves.Say) and x.otto == said))[0]
             case _:
@@ -483,7 +494,7 @@ class Session:
         """What a new step means for our own secrets."""
         replica = self.replica
         if replica.phase is Phase.KEY_COMMIT:
-            self.secret, self._numbers = rules.Secret(), {}
+            self.secret, self._numbers = Secret(), {}
             self._witness = self._proof = None
             context = replica.context("key", self.seat)
             rng = Drbg(tagged_hash("game key", self._seed, context))
