@@ -1,0 +1,583 @@
+"""The lobby without a host: from HERE records to one table, one roster and its START certificate.
+
+Events go in (a record, a link made or lost, what the person wants), actions come out, in the order in which
+they have to be done. No clock and no sockets: the driver counts down, waits, sends and stores.
+docs/protocol.md tells the rules; tests/protocol/test_lobby_model.py explores them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Annotated, Self
+
+from otto_protocol.encoding import AtMost, Max
+from otto_protocol.errors import DecodeError, LocalError
+from otto_protocol.hashing import tagged_hash
+from otto_protocol.here import (
+    MAX_COUNT,
+    Here,
+    OtherVersion,
+    Ready,
+    Signer,
+    Stage,
+    Terms,
+    check_roster,
+    name_problem,
+    ready_valid,
+    seats_limit,
+    sign_ready,
+    terms_problem,
+)
+from otto_protocol.quorum import is_quorum
+from otto_protocol.roster import (
+    MAX_SEATS,
+    PROTOCOL_VERSION,
+    RULES_VERSION,
+    Roster,
+    Start,
+    TableId,
+    TableRules,
+)
+from otto_protocol.seating import Obstacle, better_table, is_full_without, obstacles, seated, would_seal
+
+MAX_PEERS = 64  # records that are kept; those without a link go first
+MAX_SPENT = 64  # tables whose last signed round is remembered
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """The greatest round of a table in which this peer has signed READY: never again there."""
+
+    table: TableId
+    round: Annotated[int, Max(MAX_COUNT)]
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What has to survive a crash: the own record, and the rounds that are used up."""
+
+    here: Here
+    spent: Annotated[tuple[Spent, ...], AtMost(MAX_SPENT)]
+
+
+class Cause(Enum):
+    """Why an attempt to start ended."""
+
+    OWN_WISH = "this peer withdrew"
+    WITHDRAWN = "`key` withdrew, or is in a newer round"
+    SILENT = "`key` is gone or says nothing"
+    CHANGED = "the table changed before everybody had signed"
+    RESTARTED = "this peer was started again"
+
+
+@dataclass(frozen=True, slots=True)
+class Publish:
+    """Store `memory`, then sign `memory.here` and send it to everybody."""
+
+    memory: Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """This peer sits at another table now; `full` if the old one has no seat for it."""
+
+    table: bytes
+    full: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """Everybody in the roster has signed it: begin with the keys."""
+
+    start: Start
+
+
+@dataclass(frozen=True, slots=True)
+class Abandoned:
+    """The attempt is over, nothing was at stake: drop its session. `key` caused it (empty: nobody did)."""
+
+    roster: Roster
+    cause: Cause
+    key: bytes
+
+
+Action = Publish | Moved | Started | Abandoned
+
+
+class Lobby:
+    """One peer's lobby. Every method that changes something returns the actions that follow from it.
+
+    `table` is 16 fresh random bytes. `automatic` is 0 for a person; a built-in player has the number of
+    people (itself included) that must sit before it is ready. With `hold` the peer does not seal by itself
+    but waits for `seal()`, so that the driver can count down; it follows others that have sealed.
+    """
+
+    def __init__(
+        self,
+        identity: Signer,
+        name: str,
+        table: bytes,
+        *,
+        rules: TableRules,
+        seats: int | None = None,
+        addresses: tuple[str, ...] = (),
+        pinned: bool = False,
+        indirect: bool = False,
+        automatic: int = 0,
+        hold: bool = False,
+    ) -> None:
+        """Sits down at a table of its own. Raises LocalError for a name or terms that are not possible."""
+        if (problem := name_problem(name)) is not None:
+            raise LocalError(f"the name {name!r} cannot be used: {problem}")
+        if seats is None:
+            seats = seats_limit(rules.decks) if rules.decks >= 1 else MAX_SEATS
+        terms = Terms(1, seats, rules)
+        if (problem := terms_problem(terms)) is not None:
+            raise LocalError(problem)
+        self._identity = identity
+        self._seed = table
+        self._made = 0  # tables opened because another one was full
+        self._hold = hold
+        self._automatic = automatic
+        self._started = False
+        self._published: Here | None = None
+        self._peers: dict[bytes, Here] = {}
+        self._others: dict[bytes, OtherVersion] = {}
+        self._links: frozenset[bytes] = frozenset()
+        self._full: frozenset[bytes] = frozenset()
+        self._spent: dict[bytes, int] = {}
+        self._me = Here(
+            PROTOCOL_VERSION,
+            RULES_VERSION,
+            identity.public,
+            0,
+            name,
+            addresses,
+            table,
+            pinned,
+            terms,
+            round=0,
+            seated=(identity.public,),
+            reached=1,
+            indirect=indirect,
+            automatic=automatic > 0,
+            ready=int(Ready.NO),
+            stage=int(Stage.LOBBY),
+            members=(),
+            ready_signature=b"",
+        )
+
+    def announce(self) -> tuple[Action, ...]:
+        """Publish the own record for the first time (not after `restore`, which does)."""
+        return self._settle()
+
+    def restore(self, memory: Memory) -> tuple[Action, ...]:
+        """Go on after a crash from what was last stored; to be called first.
+
+        Who was in a game (its own DEAL may be out) is still bound to it: the driver resumes the session, or
+        calls `finished`. An attempt before that is over. Otherwise only the counters are taken over.
+        """
+        if memory.here.key != self._me.key:
+            raise LocalError("this memory belongs to another identity key")
+        self._spent = {spent.table: spent.round for spent in memory.spent}
+        old = memory.here
+        self._me = replace(self._me, counter=old.counter)
+        if old.stage == Stage.LOBBY:
+            return self._settle(always=True)
+        self._me = replace(
+            old,
+            addresses=self._me.addresses,
+            indirect=self._me.indirect,
+            automatic=self._me.automatic,
+            seated=(old.key,),
+            reached=1,
+        )
+        self._started = old.stage >= Stage.KEYS
+        if old.stage >= Stage.DEALT:
+            return self._settle(always=True)
+        return (*self._give_up(Cause.RESTARTED), *self._settle())
+
+    def copy(self) -> Self:
+        """An independent lobby in the same state (for exploring what may happen)."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._peers, other._others, other._spent = dict(self._peers), dict(self._others), dict(self._spent)
+        return other
+
+    # What the driver and the screen ask
+
+    @property
+    def me(self) -> Here:
+        """The own record, as it was last published."""
+        return self._me
+
+    @property
+    def memory(self) -> Memory:
+        """What to store now."""
+        return Memory(self._me, tuple(Spent(table, number) for table, number in self._spent.items()))
+
+    @property
+    def stage(self) -> Stage:
+        """How far this peer is."""
+        return Stage(self._me.stage)
+
+    @property
+    def roster(self) -> Roster | None:
+        """The roster of the attempt or of the game, or None in the lobby."""
+        return self._me.roster()
+
+    def records(self) -> dict[bytes, Here]:
+        """The newest record of every peer that is there, this one included.
+
+        A peer is there when this one has a link to it, or somebody that this one has a link to says so.
+        """
+        direct = [self._peers[key] for key in self._links if key in self._peers]
+        there = {record.key: record for record in direct}
+        for record in direct:
+            for key in record.seated:
+                if key in self._peers and record.reaches(key):
+                    there[key] = self._peers[key]
+        there[self._me.key] = self._me
+        return there
+
+    def other_versions(self) -> tuple[OtherVersion, ...]:
+        """The linked peers that play another version: shown, never seated."""
+        return tuple(other for key, other in sorted(self._others.items()) if key in self._links)
+
+    def obstacles(self) -> tuple[Obstacle, ...]:
+        """What the start waits for; empty when this peer can seal, or has sealed."""
+        return () if self._me.stage != Stage.LOBBY else obstacles(self._me, self.records())
+
+    def can_seal(self) -> Roster | None:
+        """The roster that `seal` would sign now, or None: when this appears, the driver counts down."""
+        if self._me.stage != Stage.LOBBY or self.obstacles():
+            return None
+        return would_seal(self._me, self.records())
+
+    def may_reach(self, stage: Stage) -> bool:
+        """Whether `stage` is the next one, and all of the roster have the stage before it.
+
+        For PLAYING the complete DEAL step itself shows that, so nothing else is waited for.
+        """
+        roster = self.roster
+        if roster is None or stage != self._me.stage + 1 or not self._started:
+            return False
+        if stage == Stage.PLAYING:
+            return True
+        there = self.records()
+        return all(
+            member.key in there
+            and there[member.key].roster() == roster
+            and there[member.key].stage >= stage - 1
+            for member in roster.members
+        )
+
+    def relay_to(self, key: bytes) -> tuple[bytes, ...]:
+        """To whom to pass on the newest record of `key`: linked peers at its table that it does not reach."""
+        record = self._peers.get(key)
+        if record is None:
+            return ()
+        return tuple(
+            sorted(
+                other
+                for other in self._links - {key}
+                if other in self._peers
+                and self._peers[other].table == record.table
+                and not record.reaches(other)
+            )
+        )
+
+    # What happens
+
+    def on_link(self, key: bytes) -> tuple[Action, ...]:
+        """A link to this peer is up (its identity is proven). The driver sends it the own record."""
+        if key == self._me.key:
+            return ()
+        self._links |= {key}
+        return self._settle()
+
+    def on_gone(self, key: bytes) -> tuple[Action, ...]:
+        """The link to this peer is down, or silent for too long."""
+        self._links -= {key}
+        return self._settle()
+
+    def on_here(self, record: Here | OtherVersion) -> tuple[Action, ...]:
+        """A record that `open_here` accepted, from its author or relayed; an old one changes nothing."""
+        key = record.key
+        known = self._peers.get(key) or self._others.get(key)
+        if key == self._me.key or (known is not None and known.counter >= record.counter):
+            return ()
+        if known is None and not self._make_room(key):
+            return ()
+        self._peers.pop(key, None)
+        self._others.pop(key, None)
+        if isinstance(record, OtherVersion):
+            self._others[key] = record
+        else:
+            self._peers[key] = record
+        return self._settle()
+
+    # What the person wants
+
+    def join(self, table: bytes) -> tuple[Action, ...]:
+        """Sit down at this table because somebody chose it. Raises LocalError in a game."""
+        self._require_free()
+        done = self._give_up(Cause.OWN_WISH)
+        if table != self._me.table:
+            self._full -= {table}
+            done = (*done, *self._move(table, full=False))
+        self._me = replace(self._me, pinned=True)
+        return (*done, *self._settle())
+
+    def set_ready(self, ready: Ready) -> tuple[Action, ...]:
+        """Say whether to start; NO withdraws from an attempt. Raises LocalError in a game."""
+        self._require_free()
+        if ready != Ready.NO and self._me.stage != Stage.LOBBY:
+            return ()
+        done = self._give_up(Cause.OWN_WISH)
+        self._me = replace(self._me, ready=int(ready))
+        return (*done, *self._settle())
+
+    def set_rules(self, rules: TableRules, seats: int | None = None) -> tuple[Action, ...]:
+        """Propose other rules for the table; everybody's `ready` is cleared, for they must have seen them.
+
+        Raises LocalError in a game, for impossible rules, or for fewer seats than are taken.
+        """
+        self._require_free()
+        if seats is None:
+            seats = min(self._me.terms.seats, seats_limit(rules.decks))
+        terms = Terms(self._me.terms.version + 1, seats, rules)
+        if (problem := terms_problem(terms)) is not None:
+            raise LocalError(problem)
+        if seats < len(self._me.seated):
+            raise LocalError(f"{len(self._me.seated)} people sit here already")
+        if terms.version > MAX_COUNT:
+            raise LocalError("the rules of this table were changed too often; open another one")
+        done = self._give_up(Cause.OWN_WISH)
+        self._me = replace(self._me, terms=terms, ready=int(Ready.NO))
+        return (*done, *self._settle())
+
+    def set_addresses(self, addresses: tuple[str, ...]) -> tuple[Action, ...]:
+        """Where others can reach this peer now, `host:port` each."""
+        self._me = replace(self._me, addresses=addresses)
+        return self._settle(always=True)
+
+    def set_automatic(self, players: int) -> tuple[Action, ...]:
+        """Be ready by itself as soon as so many sit at the table; 0: wait for `set_ready`."""
+        self._automatic = players
+        self._me = replace(self._me, automatic=players > 0)
+        return self._settle(always=True)
+
+    # The way into the game
+
+    def seal(self) -> tuple[Action, ...]:
+        """Sign the roster that `can_seal` shows; nothing happens when there is none (any more)."""
+        return self._settle(seal=True)
+
+    def reached(self, stage: Stage) -> tuple[Action, ...]:
+        """The session goes on: KEYS when it begins, DEALT just before the own DEAL is sent, PLAYING after it.
+
+        The Publish that comes back is stored before the DEAL is. Raises LocalError when `may_reach` is False.
+        """
+        if not self.may_reach(stage):
+            raise LocalError(f"not all of the roster are ready for the stage {stage.name}")
+        self._me = replace(self._me, stage=int(stage))
+        return self._settle(always=True)
+
+    def abandon(self, key: bytes = b"") -> tuple[Action, ...]:
+        """End the attempt because `key` is silent; nothing happens in the lobby or once bound."""
+        if self._me.stage not in (Stage.SEALED, Stage.KEYS):
+            return ()
+        return (*self._give_up(Cause.SILENT, key), *self._settle())
+
+    def finished(self) -> tuple[Action, ...]:
+        """The game is over for this peer (played, left, or dropped): back to the lobby of the same table."""
+        if self._me.stage != Stage.LOBBY:
+            self._me = replace(self._to_lobby(), ready=int(Ready.NO), pinned=True)
+        return self._settle()
+
+    # Inside
+
+    def _settle(self, *, seal: bool = False, always: bool = False) -> tuple[Action, ...]:
+        """Apply the rules until nothing changes, and publish what changed."""
+        done: list[Action] = []
+        started: list[Action] = []
+        before = None
+        while before != self._me:
+            before = self._me
+            self._take_seats()
+            done += self._end_attempt()
+            done += self._agree()
+            if seal or not self._hold or self._somebody_sealed():
+                self._sign()
+            started += self._complete()
+        if always or self._published is None or self._me != self._published:
+            self._me = self._published = replace(self._me, counter=self._me.counter + 1)
+            done.append(Publish(self.memory))
+        return (*done, *started)
+
+    def _take_seats(self) -> None:
+        """Who sits here, whom of them I reach; who said "without" is asked again about somebody new."""
+        me, there = self._me, self.records()
+        listed = seated(me.table, me.terms.seats, there.values())
+        linked = self._links | {me.key}
+        reached = sum(1 << place for place, key in enumerate(listed) if key in linked)
+        ready = me.ready
+        if me.stage == Stage.LOBBY:
+            if self._automatic:
+                ready = Ready.YES if me.key in listed and len(listed) >= self._automatic else Ready.NO
+            elif ready == Ready.WITHOUT and not set(listed) <= set(me.seated):
+                ready = Ready.YES
+        self._me = replace(me, seated=listed, reached=reached, ready=int(ready))
+
+    def _end_attempt(self) -> tuple[Action, ...]:
+        """Give an attempt up as soon as somebody of the roster has, or can no longer be part of it."""
+        me, roster = self._me, self.roster
+        if roster is None or me.stage == Stage.PLAYING:
+            return ()
+        there = self.records()
+        if me.stage == Stage.DEALT:
+            return self._end_lost_game(roster)
+        for key in (member.key for member in roster.members):
+            record = there.get(key)
+            if record is None:
+                return self._give_up(Cause.SILENT, key)
+            gone_on = record.table != me.table or record.round > me.round or record.ready == Ready.NO
+            if gone_on or (self._started and record.roster() != roster):
+                return self._give_up(Cause.WITHDRAWN, key)
+        if not self._started and (would_seal(me, there) != roster or obstacles(me, there)):
+            return self._give_up(Cause.CHANGED)
+        return ()
+
+    def _end_lost_game(self, roster: Roster) -> tuple[Action, ...]:
+        """Let a bound peer go when so many others have signed that they are not bound that no quorum is left.
+
+        The others never give their DEAL in this round, and without a quorum no ballot can go on without them.
+        """
+        me = self._me
+        left = [
+            member.key
+            for member in roster.members
+            if (record := self._peers.get(member.key)) is not None
+            and (record.table != me.table or record.round > me.round)
+        ]
+        seats = range(len(roster.members))
+        if is_quorum([seat for seat in seats if roster.members[seat].key not in left], seats):
+            return ()
+        self._me = self._to_lobby()
+        return (Abandoned(roster, Cause.WITHDRAWN, left[0]),)
+
+    def _agree(self) -> tuple[Action, ...]:
+        """In the lobby: find the table, and take over its terms and its round."""
+        me, there = self._me, self.records()
+        if me.stage != Stage.LOBBY:
+            return ()
+        if is_full_without(me.key, me.terms.seats, me.seated, there):
+            self._made += 1
+            return self._move(tagged_hash("table", self._seed, self._made.to_bytes(8, "big"))[:16], full=True)
+        if not me.pinned and (table := better_table(me, there.values(), self._full)) is not None:
+            return self._move(table, full=False)
+        people = [record for record in there.values() if record.table == me.table]
+        terms = max((record.terms for record in people), key=Terms.rank)
+        self._me = replace(
+            me,
+            pinned=any(record.pinned for record in people),
+            terms=terms,
+            round=max(self._spent.get(me.table, -1) + 1, *(record.round for record in people), 0),
+            ready=me.ready if terms.value() == me.terms.value() else int(Ready.NO),
+        )
+        return ()
+
+    def _move(self, table: bytes, *, full: bool) -> tuple[Action, ...]:
+        me = self._me
+        if full:
+            self._full |= {me.table}
+        people = [record for record in self.records().values() if record.table == table]
+        unknown = Terms(1 if full else 0, me.terms.seats, me.terms.rules)
+        terms = max((record.terms for record in people), key=Terms.rank, default=unknown)
+        keeps = not full and terms.value() == me.terms.value()
+        self._me = replace(
+            me,
+            table=table,
+            pinned=False,
+            terms=terms,
+            round=0,
+            seated=(),
+            reached=0,
+            ready=me.ready if keeps else int(Ready.NO),
+        )
+        return (Moved(table, full),)
+
+    def _somebody_sealed(self) -> bool:
+        roster = self.can_seal()
+        there = self.records()
+        return roster is not None and any(there[member.key].members for member in roster.members)
+
+    def _sign(self) -> None:
+        roster = self.can_seal()
+        if roster is None:
+            return
+        self._spent[roster.table] = roster.round
+        while len(self._spent) > MAX_SPENT:
+            del self._spent[next(iter(self._spent))]
+        self._me = replace(
+            self._me,
+            stage=int(Stage.SEALED),
+            members=roster.members,
+            ready_signature=sign_ready(self._identity, roster),
+        )
+
+    def _complete(self) -> tuple[Action, ...]:
+        """The START certificate, once, when all have signed the same roster."""
+        roster, there = self.roster, self.records()
+        if roster is None or self._started or self._me.stage != Stage.SEALED:
+            return ()
+        records = [there.get(member.key) for member in roster.members]
+        if any(record is None or record.roster() != roster for record in records):
+            return ()
+        self._started = True
+        return (Started(Start(roster, tuple(record.ready_signature for record in records if record))),)
+
+    def _give_up(self, cause: Cause, key: bytes = b"") -> tuple[Action, ...]:
+        roster = self.roster
+        if roster is None or self._me.stage not in (Stage.SEALED, Stage.KEYS):
+            return ()
+        self._me = self._to_lobby()
+        return (Abandoned(roster, cause, key),)
+
+    def _to_lobby(self) -> Here:
+        self._started = False
+        return replace(
+            self._me,
+            round=min(self._me.round + 1, MAX_COUNT),
+            stage=int(Stage.LOBBY),
+            members=(),
+            ready_signature=b"",
+        )
+
+    def _require_free(self) -> None:
+        if self._me.stage >= Stage.DEALT:
+            raise LocalError("a game is running; leave it first")
+
+    def _make_room(self, key: bytes) -> bool:
+        """Whether a record of one more peer can be kept; one without a link goes for one with a link."""
+        if len(self._peers) + len(self._others) < MAX_PEERS:
+            return True
+        there = self.records()
+        stale = [old for old in (*self._peers, *self._others) if old not in self._links and old not in there]
+        if key not in self._links or not stale:
+            return False
+        self._peers.pop(stale[0], None)
+        self._others.pop(stale[0], None)
+        return True
+
+
+def check_start(start: Start) -> None:
+    """Raises DecodeError unless the certificate has the valid READY signature of each of a legal roster."""
+    check_roster(start.roster)
+    if len(start.signatures) != len(start.roster.members):
+        raise DecodeError("a START certificate has one signature for each member")
+    for member, signature in zip(start.roster.members, start.signatures, strict=True):
+        if not ready_valid(start.roster, member.key, signature):
+            raise DecodeError("a READY signature in a START certificate does not hold")
