@@ -24,6 +24,7 @@ from otto_protocol.moves import (
     Reshuffled,
     Say,
     Score,
+    SeatMove,
     SitOut,
 )
 from otto_protocol.rules_state import TABLE, State
@@ -42,7 +43,7 @@ def check(state: State, move: Move) -> None:
     if isinstance(move, (Reshuffled, Drawn)):
         return
     if move.seat not in state.waiting:
-        _refuse(move.rule, f"seat {move.seat} has no {type(move).__name__} to make now")
+        _refuse_turn(state, move)
     match move:
         case Answer(seat, slot, card):
             _check_held(state, seat, ((slot, card),), "T7")
@@ -91,6 +92,21 @@ def check(state: State, move: Move) -> None:
             _check_cards(state, cards)
         case _:
             assert_never(move)
+
+
+def _refuse_turn(state: State, move: SeatMove) -> Never:
+    """The rule by which this seat is not awaited."""
+    match move:
+        case Lead():
+            _refuse("T5", "it is the turn of another player")
+        case Challenge():
+            _refuse("T11", "a challenge is made in one's own turn")
+        case Exchange(seat) if seat == state.leader:
+            _refuse("T10", "the leader exchanges only if nobody else's card had the colour")
+        case Exchange():
+            _refuse("T9", "only a card with the colour of the leader's is exchanged, and once")
+        case _:
+            _refuse(move.rule, f"seat {move.seat} has no {type(move).__name__} to make now")
 
 
 def _check_challenge(state: State, move: Challenge) -> None:

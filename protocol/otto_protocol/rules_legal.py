@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, combinations
@@ -130,22 +129,19 @@ class View:
         known = self.state.known
         return tuple(known[slot] for slot in self.state.hands[seat] if slot in known)
 
-    def located(self) -> tuple[int, ...]:
+    def located(self) -> list[int]:
         """All cards whose place the seat knows: its own, the seen ones of others, the spent pile."""
-        own = {*self.state.hands[self.seat], *self.state.collections[self.seat]}
-        seen = (card for slot, card in self.state.known.items() if slot not in own)
-        return (*(self.secret.cards[slot] for slot in sorted(own)), *seen, *self.state.spent)
+        own = (*self.state.hands[self.seat], *self.state.collections[self.seat])
+        others = (card for slot, card in self.state.known.items() if slot not in own)
+        return [*(self.secret.cards[slot] for slot in own), *others, *self.state.spent]
 
-    def numbers_left(self) -> tuple[int, ...]:
-        """By number: how many cards of it are where the seat does not know."""
-        gone = Counter(number(card) for card in self.located())
-        return tuple(copies(face, self.state.decks) - gone[face] for face in NUMBERS)
-
-    def colours_left(self) -> tuple[int, ...]:
-        """By colour: how many cards of it are where the seat does not know."""
-        gone = Counter(colour(card) for card in self.located())
-        each = sum(copies(face, self.state.decks) for face in NUMBERS) // len(COLOURS)
-        return tuple(each - gone[hue] for hue in range(len(COLOURS)))
+    def faces_left(self) -> list[list[int]]:
+        """[number][colour]: how many such cards are where the seat does not know."""
+        decks = self.state.decks
+        left = [[copies(face, decks) // len(COLOURS)] * len(COLOURS) for face in NUMBERS]
+        for card in self.located():
+            left[number(card)][colour(card)] -= 1
+        return left
 
 
 def view(state: State, seat: int, secret: Secret) -> View:

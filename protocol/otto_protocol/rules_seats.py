@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from otto_protocol.errors import LocalError
 from otto_protocol.rules_apply import happen, settle
 from otto_protocol.rules_end import OTTO_POINTS
-from otto_protocol.rules_state import ENOUGH, Draft, Event, Phase, Reason, State, clockwise, draft, freeze
-
-_BEFORE_OPEN_LEAD = (
-    Phase.LEAD,
-    Phase.DUEL_LAY,
-    Phase.DUEL_GUESS,
-    Phase.DUEL_OPEN,
-    Phase.LOSE_CARD,
-    Phase.ANSWER,
-    Phase.OPEN_LEAD,
+from otto_protocol.rules_state import (
+    BEFORE_OPEN_LEAD,
+    ENOUGH,
+    Draft,
+    Event,
+    Phase,
+    Reason,
+    State,
+    clockwise,
+    draft,
+    freeze,
 )
 
 
@@ -136,7 +137,7 @@ def _last_seat(new: Draft) -> None:
 
 def _in_flight(new: Draft) -> None:
     """What becomes of the turn. Nothing follows from it before `healed`."""
-    if new.leader not in new.live and new.phase in _BEFORE_OPEN_LEAD:
+    if new.leader not in new.live and new.phase in BEFORE_OPEN_LEAD:
         happen(new, Event.TURN_VOID)
     elif new.duel is not None and new.duel.target not in new.live:
         happen(new, Event.DUEL_VOID)

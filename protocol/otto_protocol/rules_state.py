@@ -7,7 +7,7 @@ at every peer; what only one seat knows is in its `Secret`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum, unique
 from functools import lru_cache
 from typing import Never, cast
@@ -36,7 +36,7 @@ from otto_protocol.moves import (
 
 HAND = 12  # T2
 ENOUGH = 8  # T14
-STALL_ROUNDS = 100  # R19
+STALL_ROUNDS = 50  # R19
 SAT_OUT = -1  # in `State.answers`: this seat sits out
 MIN_SEATS, MAX_SEATS, MAX_DECKS = 2, 10, 4  # R2, R1
 
@@ -81,6 +81,9 @@ class Event(Enum):
     __hash__ = object.__hash__
 
 
+IN_DUEL = (Phase.DUEL_LAY, Phase.DUEL_GUESS, Phase.DUEL_OPEN, Phase.LOSE_CARD)
+BEFORE_OPEN_LEAD = (Phase.LEAD, *IN_DUEL, Phase.ANSWER, Phase.OPEN_LEAD)
+
 _P, _E = Phase, Event
 TABLE: dict[tuple[Phase, type[Move] | Event], Phase] = {
     (_P.CHOOSE, Choose): _P.CHOOSE,
@@ -110,9 +113,9 @@ TABLE: dict[tuple[Phase, type[Move] | Event], Phase] = {
     (_P.OTTO, _E.OTTO_SAID): _P.SCORE,
     (_P.SCORE, Score): _P.SCORE,
     (_P.SCORE, _E.ALL_DONE): _P.END,
-    **{(phase, _E.TURN_VOID): _P.LEAD for phase in list(_P)[1:8]},  # LEAD to OPEN_LEAD
-    **{(phase, _E.DUEL_VOID): _P.LEAD for phase in list(_P)[2:6]},  # DUEL_LAY to LOSE_CARD
-    **{(phase, _E.LAST_SEAT): _P.END for phase in list(_P)[:13]},  # CHOOSE to OTTO
+    **{(phase, _E.TURN_VOID): _P.LEAD for phase in BEFORE_OPEN_LEAD},
+    **{(phase, _E.DUEL_VOID): _P.LEAD for phase in IN_DUEL},
+    **{(phase, _E.LAST_SEAT): _P.END for phase in _P if phase not in (_P.SCORE, _P.END)},
 }
 """Every step that a game can take. What is not in it is illegal; the docs are made from it."""
 
@@ -396,16 +399,16 @@ class Secret:
 
     def learn(self, slot: int, card: int) -> Secret:
         """With one more card: the seat was dealt or drew it."""
-        return replace(self, cards={**self.cards, slot: card})
+        return Secret(self.number, {**self.cards, slot: card}, self.lead, self.duel)
 
     def after(self, move: Move) -> Secret:
         """What it is after the seat's own move (with its private fields). Other moves change nothing."""
         match move:
             case Choose(number=int(number)) if number in NUMBERS:
-                return replace(self, number=number)
+                return Secret(number, self.cards)
             case Lead(slot=int(slot)):
-                return replace(self, lead=slot)
+                return Secret(self.number, self.cards, slot, self.duel)
             case LayDuel(slot=int(slot)):
-                return replace(self, duel=slot)
+                return Secret(self.number, self.cards, self.lead, slot)
             case _:
                 return self
