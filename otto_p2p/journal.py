@@ -1,0 +1,443 @@
+"""What a peer must not forget: identity, counter, matches, and every message before it is sent.
+
+One folder holds one identity (a "slot" of the data folder): `key` (32 secret bytes), `journal.db` (SQLite in
+WAL mode, each commit synced) and `mark`. SQLite cannot see that the end of its log was cut off; `mark` counts
+the commits and is written after each of them, so a journal that has lost a message which may have been sent
+is refused instead of signing another one in its place. An open journal is locked for as long as its process
+lives. All calls block: make them from a worker thread. Journaling as in magic-wormhole's docs/journal.rst.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import json
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from otto_protocol.errors import LocalError
+from otto_protocol.hashing import tagged_hash
+from otto_protocol.identity import PRIVATE_BYTES, IdentityKey
+
+FORMAT = 1  # PRAGMA user_version
+COUNTERS_AHEAD = 256  # of HERE: so many are given out for each write to disk
+MAX_SLOTS = 64  # identities of one data folder that can be in use at the same time
+
+_SCHEMA = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE matches (
+    id BLOB PRIMARY KEY, start BLOB NOT NULL, seed BLOB, begun INTEGER NOT NULL, ended INTEGER,
+    state TEXT NOT NULL, records INTEGER NOT NULL DEFAULT 0, result TEXT, transcript TEXT
+);
+CREATE TABLE records (
+    number INTEGER PRIMARY KEY, match BLOB NOT NULL, hash BLOB NOT NULL, data BLOB NOT NULL,
+    note BLOB NOT NULL, seal BLOB NOT NULL, UNIQUE (match, hash)
+);
+CREATE TABLE people (
+    key BLOB PRIMARY KEY, name TEXT NOT NULL, first_seen INTEGER NOT NULL, last_seen INTEGER NOT NULL
+);
+"""
+
+
+class JournalError(LocalError):
+    """The journal cannot be read or written; one clear line that says what to do."""
+
+
+class JournalInUse(JournalError):
+    """Another process (or another peer of this one) has this journal open."""
+
+
+class MatchState(enum.Enum):
+    """Whether a match can still be gone on with."""
+
+    RUNNING = "running"
+    FINISHED = "finished"
+    ABANDONED = "abandoned"
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A match that runs: packed START certificate, the 32 secret bytes of this seat, begin (Unix seconds)."""
+
+    match: bytes
+    start: bytes
+    seed: bytes
+    begun: int
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a history shows of a match: its points, and of each game the winner's seat (None: nobody)."""
+
+    totals: tuple[int, ...]
+    winners: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A match that is over; names and keys are in the START certificate. Times are Unix seconds."""
+
+    match: bytes
+    start: bytes
+    begun: int
+    ended: int
+    state: MatchState
+    result: Result | None
+    transcript: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class Acquaintance:
+    """Somebody met on a LAN: identity key, the last name it used, when it was seen (Unix seconds)."""
+
+    key: bytes
+    name: str
+    first_seen: int
+    last_seen: int
+
+
+class Journal:
+    """The journal of one identity, in the folder `path` (made if need be, for the user alone).
+
+    Raises JournalInUse when somebody has it open, JournalError when it is damaged, newer than this program,
+    or has lost its end. Every method may raise JournalError (a full disk: nothing of that call was written).
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._counter = self._counter_limit = 0
+        self._mark = -1
+        with _explained(path):
+            _make_folder(path)
+            self._db = _connect(path / "journal.db")
+            try:
+                self.identity = _load_key(path / "key")
+                self._commits = self._check()
+                self._mark = os.open(path / "mark", os.O_RDWR | os.O_CREAT, 0o600)
+                self._write_mark()
+            except BaseException:
+                self._shut()
+                raise
+
+    def _check(self) -> int:
+        """Look for damage; the number of commits so far."""
+        version = self._db.execute("PRAGMA user_version").fetchone()[0]
+        if version == 0:
+            with self._transaction():
+                for statement in _SCHEMA.split(";\n"):
+                    self._db.execute(statement)
+                # Peers keep the greatest counter that they have seen of a key. The clock puts a journal that
+                # was made anew for an old key above all that its predecessor has given out.
+                counter = time.time_ns() // 1_000
+                self._db.execute("INSERT INTO meta VALUES ('counter', ?), ('commits', 0)", (counter,))
+                self._db.execute(f"PRAGMA user_version = {FORMAT}")
+        elif version > FORMAT:
+            raise JournalError(
+                f"{self.path} was written by a newer otto-p2p (format {version}): "
+                "use that one, or another --data-dir"
+            )
+        if self._db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+            raise JournalError(_damaged(self.path))
+        commits = int(self._meta("commits"))
+        marked = _read_mark(self.path / "mark")
+        if marked > commits:
+            raise JournalError(
+                f"the journal in {self.path} has lost its last {marked - commits} entries and cannot be "
+                "played on with; move that folder away to start afresh"
+            )
+        return commits
+
+    def close(self) -> None:
+        """Close and unlock; harmless when closed already."""
+        with self._lock, _explained(self.path):
+            self._shut()
+
+    def _shut(self) -> None:
+        self._db.close()
+        if self._mark >= 0:
+            os.close(self._mark)
+            self._mark = -1
+
+    # -- writing -------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction, on disk when the block has been left, and counted in the mark."""
+        with self._lock, _explained(self.path):
+            with self._transaction():
+                self._db.execute("UPDATE meta SET value = value + 1 WHERE name = 'commits'")
+                yield self._db
+            self._commits += 1
+            self._write_mark()
+
+    def _write_mark(self) -> None:
+        number = self._commits.to_bytes(8, "big")
+        os.lseek(self._mark, 0, os.SEEK_SET)
+        os.write(self._mark, number + tagged_hash("mark", number)[:8])
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise
+
+    def _meta(self, name: str) -> int:
+        row = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        if row is None or type(row[0]) is not int:
+            raise JournalError(_damaged(self.path))
+        return row[0]
+
+    # -- the lobby -----------------------------------------------------------------------------------
+
+    def next_counter(self) -> int:
+        """The next counter of HERE: greater than every one before, also over restarts."""
+        if self._counter >= self._counter_limit:
+            with self._writing() as db:
+                first = self._meta("counter")
+                limit = max(first, time.time_ns() // 1_000) + COUNTERS_AHEAD
+                db.execute("UPDATE meta SET value = ? WHERE name = 'counter'", (limit,))
+            self._counter, self._counter_limit = limit - COUNTERS_AHEAD, limit
+        self._counter += 1
+        return self._counter
+
+    def meet(self, key: bytes, name: str) -> Acquaintance | None:
+        """Remember a key and the name that it uses; what was known of it before, None for a new face."""
+        now = int(time.time())
+        with self._writing() as db:
+            row = db.execute(
+                "SELECT name, first_seen, last_seen FROM people WHERE key = ?", (key,)
+            ).fetchone()
+            db.execute(
+                "INSERT INTO people VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (key) DO UPDATE SET name = excluded.name, last_seen = excluded.last_seen",
+                (key, name, now, now),
+            )
+        return None if row is None else Acquaintance(key, *row)
+
+    def people(self) -> list[Acquaintance]:
+        """Everybody met so far, the latest first."""
+        rows = self._select(
+            "SELECT key, name, first_seen, last_seen FROM people ORDER BY last_seen DESC, key"
+        )
+        return [Acquaintance(*row) for row in rows]
+
+    # -- matches -------------------------------------------------------------------------------------
+
+    def begin(self, match: bytes, start: bytes, seed: bytes) -> None:
+        """A match begins: its id (32 bytes), the packed START certificate, the 32 secret bytes of this seat.
+
+        Beginning it again changes nothing (the first seed stays).
+        """
+        with self._writing() as db:
+            db.execute(
+                "INSERT INTO matches (id, start, seed, begun, state) VALUES (?, ?, ?, ?, ?) "
+                "ON CONFLICT DO NOTHING",
+                (match, start, seed, int(time.time()), MatchState.RUNNING.value),
+            )
+
+    def running(self) -> list[Match]:
+        """The matches to go on with, the latest first."""
+        rows = self._select(
+            "SELECT id, start, seed, begun FROM matches WHERE state = ? ORDER BY begun DESC, rowid DESC",
+            MatchState.RUNNING.value,
+        )
+        return [Match(*row) for row in rows]
+
+    def append(self, match: bytes, messages: Iterable[tuple[bytes, bytes]]) -> None:
+        """Keep (data, note) of messages, all or none; they are on disk when this returns.
+
+        Data that is known already is skipped. Raises LocalError for a match that does not run.
+        """
+        with self._writing() as db:
+            query = "SELECT 1 FROM matches WHERE id = ? AND state = ?"
+            if db.execute(query, (match, MatchState.RUNNING.value)).fetchone() is None:
+                raise LocalError("this match does not run any more")
+            for data, note in messages:
+                digest = _hash(data)
+                added = db.execute(
+                    "INSERT INTO records (match, hash, data, note, seal) VALUES (?, ?, ?, ?, ?) "
+                    "ON CONFLICT DO NOTHING",
+                    (match, digest, data, note, _seal(match, data, note)),
+                )
+                if added.rowcount:
+                    db.execute("UPDATE matches SET records = records + 1 WHERE id = ?", (match,))
+
+    def records(self, match: bytes) -> list[tuple[bytes, bytes]]:
+        """(data, note) of all messages of a match, in the order in which they were kept."""
+        rows = self._select("SELECT data, note, seal FROM records WHERE match = ? ORDER BY number", match)
+        expected = self._select("SELECT records FROM matches WHERE id = ?", match)
+        if not expected or expected[0][0] != len(rows):
+            raise JournalError(_damaged(self.path))
+        for data, note, seal in rows:
+            if seal != _seal(match, data, note):
+                raise JournalError(_damaged(self.path))
+        return [(data, note) for data, note, _ in rows]
+
+    def forget(self, match: bytes, data: bytes) -> None:
+        """Wipe the note of a message; the message stays."""
+        with self._writing() as db:
+            db.execute(
+                "UPDATE records SET note = x'', seal = ? WHERE match = ? AND hash = ?",
+                (_seal(match, data, b""), match, _hash(data)),
+            )
+        self._wipe()
+
+    def finish(
+        self,
+        match: bytes,
+        result: Result | None,
+        transcript: Path | None,
+        state: MatchState = MatchState.FINISHED,
+    ) -> None:
+        """A match is over: wipe its seed, messages and notes, keep what a history needs.
+
+        Write the transcript first: the messages are gone afterwards.
+        """
+        shown = None if result is None else json.dumps([result.totals, result.winners])
+        with self._writing() as db:
+            db.execute("DELETE FROM records WHERE match = ?", (match,))
+            db.execute(
+                "UPDATE matches SET seed = NULL, records = 0, ended = ?, state = ?, result = ?, "
+                "transcript = ? WHERE id = ?",
+                (int(time.time()), state.value, shown, str(transcript) if transcript else None, match),
+            )
+        self._wipe()
+
+    def history(self) -> list[Past]:
+        """The matches that are over, the latest first."""
+        rows = self._select(
+            "SELECT id, start, begun, ended, state, result, transcript FROM matches WHERE state != ? "
+            "ORDER BY ended DESC, rowid DESC",
+            MatchState.RUNNING.value,
+        )
+        past = []
+        for match, start, begun, ended, state, shown, transcript in rows:
+            result = None if shown is None else Result(*(tuple(part) for part in json.loads(shown)))
+            path = None if transcript is None else Path(transcript)
+            past.append(Past(match, start, begun, ended, MatchState(state), result, path))
+        return past
+
+    def _select(self, query: str, *values: object) -> list[Any]:
+        with self._lock, _explained(self.path):
+            return self._db.execute(query, values).fetchall()
+
+    def _wipe(self) -> None:
+        """Overwrite what was deleted: secure_delete zeroes it in the database, this empties the log."""
+        with self._lock, _explained(self.path):
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def open_identity(data_dir: Path) -> Journal:
+    """The first identity of the data folder that nobody uses now: `identity`, else `identity-2`, ..."""
+    for number in range(1, MAX_SLOTS + 1):
+        try:
+            return Journal(data_dir / ("identity" if number == 1 else f"identity-{number}"))
+        except JournalInUse:
+            continue
+    raise JournalError(f"all {MAX_SLOTS} identities in {data_dir} are in use")
+
+
+def open_bot(owner: Journal, number: int) -> Journal:
+    """The journal of the owner's built-in player `number` (1..): it comes back when its owner does."""
+    return Journal(owner.path / f"bot-{number}")
+
+
+def _make_folder(path: Path) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.mkdir(mode=0o700, exist_ok=True)
+    path.chmod(0o700)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    # SQLite gives its log the mode of the database. Never open a file that exists: closing it would drop the
+    # POSIX locks that another Journal of this process holds on it.
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    db = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+    try:
+        # Exclusive before WAL: the lock is held until the process ends, and no shared memory file is needed.
+        db.execute("PRAGMA locking_mode = EXCLUSIVE")
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("PRAGMA secure_delete = ON")
+        db.execute("BEGIN IMMEDIATE")
+        db.execute("ROLLBACK")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _load_key(path: Path) -> IdentityKey:
+    """The identity key of a folder, made if there is none. The journal's lock is held."""
+    try:
+        secret = path.read_bytes()
+    except FileNotFoundError:
+        identity = IdentityKey.generate(os.urandom)
+        unfinished = path.with_name("key.new")
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(descriptor, "wb") as file:
+            file.write(identity.to_bytes())
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+        return identity
+    if len(secret) != PRIVATE_BYTES:
+        raise JournalError(f"{path} is damaged: an identity key has {PRIVATE_BYTES} bytes")
+    return IdentityKey.from_bytes(secret)
+
+
+def _read_mark(path: Path) -> int:
+    """The count in the mark; 0 if it is missing or damaged (it is not synced, a power cut may spoil it)."""
+    try:
+        mark = path.read_bytes()
+    except FileNotFoundError:
+        return 0
+    number, check = mark[:8], mark[8:]
+    return int.from_bytes(number, "big") if check == tagged_hash("mark", number)[:8] else 0
+
+
+def _hash(data: bytes) -> bytes:
+    return tagged_hash("record", data)[:16]
+
+
+def _seal(match: bytes, data: bytes, note: bytes) -> bytes:
+    return tagged_hash("record seal", match, data, note)[:16]
+
+
+def _damaged(path: Path) -> str:
+    return f"the journal in {path} is damaged: move that folder away to start afresh"
+
+
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Turn what SQLite and the system say into one clear line."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", None) or 0
+        match code & 0xFF:
+            case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+                raise JournalInUse(f"{path} is in use by another otto-p2p") from error
+            case sqlite3.SQLITE_FULL:
+                raise JournalError(f"no space left for the journal in {path}") from error
+            case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_FORMAT:
+                raise JournalError(_damaged(path)) from error
+            case _ if isinstance(error, sqlite3.ProgrammingError):
+                raise JournalError(f"the journal in {path} is closed") from error
+            case _:
+                raise JournalError(f"cannot use the journal in {path}: {error}") from error
+    except OSError as error:
+        raise JournalError(f"cannot use {path}: {error.strerror or error}") from error
