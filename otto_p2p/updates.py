@@ -6,13 +6,17 @@ methods of `Controls`. It never touches a session, a mesh or a journal.
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from otto_protocol import moves, rules
+from otto_protocol import moves
 from otto_protocol.phases import Phase
 from otto_protocol.roster import Member, TableRules
+from otto_protocol.rules_end import Outcome
+from otto_protocol.rules_legal import View
+from otto_protocol.seating import Obstacle
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,7 @@ class Person:
     name: str
     tag: str
     ready: int
+    automatic: bool  # a built-in player
     me: bool
     linked: bool  # there is an authenticated connection now
 
@@ -48,7 +53,7 @@ class LobbyUpdate:
     table_id: bytes
     seated: tuple[Person, ...]
     rules: TableRules
-    waiting_for: tuple[str, ...]  # sentences (already translated by the caller's gettext): why it has not started
+    obstacles: tuple[Obstacle, ...]  # why it has not started (keys are identity keys; the screen words them)
     others: tuple[OpenTable, ...]
     join_line: str  # what to type elsewhere when discovery finds nothing
     countdown: int | None  # seconds until the start, any key stops it
@@ -66,34 +71,64 @@ class GameUpdate:
     phase: Phase
     progress: tuple[int, int]  # shuffles done or proofs verified, of how many (0, 0 outside of these phases)
     table_number: int  # 33 bits, shown as the table words
-    view: rules.View | None
+    view: View | None
     decisions: tuple[moves.Move, ...]  # what I may do now, usual choice first
     awaited: tuple[int, ...]
     away: dict[int, str]  # seat -> why it is not here ("silent", "left", ...)
     live: tuple[int, ...]
     happened: tuple[moves.Move, ...]
-    outcome: rules.Outcome | None  # of the game that has just ended
+    outcome: Outcome | None  # of the game that has just ended
     totals: tuple[int, ...]
     over: bool
 
 
+class News(enum.Enum):
+    """What a Notice is about; in brackets its `words`."""
+
+    LINK_LOST = "link lost"  # (name)
+    LINK_BACK = "link back"  # (name)
+    SILENT = "silent"  # (name): connected, or so it seems, but nothing is heard
+    LEFT = "left"  # (name)
+    REMOVED = "removed"  # (name): the table goes on without it
+    HEALED = "healed"  # (): the cards of the gone are back in the pile
+    CHEAT = "cheat"  # (name, rule, text, path of the evidence file or "")
+    UNREACHABLE = "unreachable"  # (address, reason)
+    OTHER_VERSION = "other version"  # (name or address, text)
+    TABLE_FULL = "table full"  # (table name): we opened another one
+    MOVED = "moved"  # (table name)
+    NOT_STARTED = "not started"  # (cause, name): the attempt to start was given up, nothing was at stake
+    NOT_MADE = "not made"  # (text): a move was refused
+    RESUMED = "resumed"  # (): back at the seat after a crash or a restart
+    NO_MULTICAST = "no multicast"  # (): nobody was found; why that may be
+    STORED = "stored"  # (path): where the transcript is
+    WARNING = "warning"  # (text)
+
+
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """One line for people: a warning, a lost link, evidence found. Already translated."""
+    """One line for people; the screen words it."""
 
-    text: str
-    serious: bool = False
+    news: News
+    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
-    """The match is over (or broken off): where its transcript is."""
+class MatchEnded:
+    """The match is over, or broken off for this seat (`complete` is False): where its transcript is.
+
+    The table goes back to its lobby for another match.
+    """
 
     transcript: Path | None
-    reason: str
+    complete: bool
 
 
-Update = LobbyUpdate | GameUpdate | Notice | Finished
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The last update: the table is closed, because we left."""
+
+
+Update = LobbyUpdate | GameUpdate | Notice | MatchEnded | Closed
 
 
 class Controls(Protocol):
@@ -118,4 +153,4 @@ class Controls(Protocol):
         """Do not start yet."""
 
     def leave(self) -> None:
-        """Leave in good order; the last update is Finished."""
+        """Leave in good order; the last update is Closed."""

@@ -107,6 +107,7 @@ class Session:
         self.replica = Replica(start.roster)
         self.seat = [member.key for member in start.roster.members].index(identity.public)
         self.secret = Secret()
+        self.may_deal = True  # whether the first DEAL may be given; the lobby decides (it binds this seat)
         self.convicted: dict[int, Conviction] = {}
         self.outgoing: list[Outgoing] = []
         self.events: list[SessionEvent] = []
@@ -137,6 +138,11 @@ class Session:
     def spoken(self) -> dict[int, Spoken]:
         """What has been said in this step so far, by seat."""
         return dict(self._spoken)
+
+    @property
+    def at_first_deal(self) -> bool:
+        """Whether the first DEAL of the match is what is waited for: giving it binds a seat to the roster."""
+        return self.replica.phase is Phase.DEAL and self.replica.game == 1
 
     @property
     def over(self) -> bool:
@@ -319,6 +325,8 @@ class Session:
             case Phase.PROVE | Phase.REPROVE:
                 return m.ShuffleProof(self._own_proof())
             case Phase.DEAL | Phase.DRAW:
+                if self.at_first_deal and not self.may_deal:
+                    return None
                 bases = [replica.pile[slot][0] for slot in replica.slots_to_share(self.seat)]
                 shares, proof = self._shares(bases, "shares")
                 return m.Shares(b"".join(share.encode() for share in shares), proof)
@@ -386,10 +394,11 @@ class Session:
 
     # -- messages in ---------------------------------------------------------------------------------
 
-    def receive(self, data: bytes) -> None:
+    def receive(self, data: bytes) -> bool:
         """Take a message from the network; look at `events`, `outgoing` and `decisions` afterwards.
 
-        Raises DecodeError for bytes that no member of this match signed; nobody can be blamed for them.
+        True if it was new: worth storing, and passing on to who does not hear its author. Raises DecodeError
+        for bytes that no member of this match signed; nobody can be blamed for them.
         """
         signed = m.parse_signed(data)
         members = self.start.roster.members
@@ -400,42 +409,42 @@ class Session:
         try:
             message = m.parse_content(signed)
         except DecodeError as error:
-            self._convict(PeerFault(signed.seat, "P2", str(error)), (data,))
-            return
+            return self._convict(PeerFault(signed.seat, "P2", str(error)), (data,))
         if message.header.match != self.replica.match:
-            self._convict(PeerFault(signed.seat, "P15", "a message for another match"), (data,))
-            return
-        self._place(message)
+            return self._convict(PeerFault(signed.seat, "P15", "a message for another match"), (data,))
+        new = self._place(message)
         self._complete()
+        return new
 
-    def _place(self, message: m.Message) -> None:
+    def _place(self, message: m.Message) -> bool:
+        """Put a message where it belongs; False if nothing new was learnt from it."""
         header = message.header
         key = (header.view, header.step, header.seat)
         here = (self.replica.view, self.replica.step)
         known = self._seen.get(key)
         if known is not None:
-            if known.signed.content != message.signed.content:
-                fault = PeerFault(header.seat, "P1", "two different messages for one step")
-                self._convict(fault, (m.wire(known), m.wire(message)))
-            return
+            if known.signed.content == message.signed.content:
+                return False
+            fault = PeerFault(header.seat, "P1", "two different messages for one step")
+            return self._convict(fault, (m.wire(known), m.wire(message)))
         if (header.view, header.step) > here:
-            early = self._early.setdefault((header.view, header.step), {})
-            if header.step - self.replica.step <= MAX_AHEAD:
-                self._seen[key] = message
-                early[header.seat] = message
-            return
+            if header.step - self.replica.step > MAX_AHEAD:
+                return False
+            self._early.setdefault((header.view, header.step), {})[header.seat] = message
+            self._seen[key] = message
+            return True
         if (header.view, header.step) < here:
-            return  # a step in which this seat was not awaited: it cannot matter any more
+            return False  # a step in which this seat was not awaited: it cannot matter any more
         if header.previous != self.replica.digest:
             self._seen[key] = message
             self.events.append(Diverged(header.seat, header.step))
-            return
+            return True
         try:
             effect = self.replica.check(header.seat, message.body)
         except PeerFault as fault:
-            self._convict(fault, (m.wire(message),))
-            return
+            return self._convict(fault, (m.wire(message),))
         self._accept(message, effect)
+        return True
 
     def _accept(self, message: m.Message, effect: object) -> None:
         header = message.header
@@ -516,12 +525,13 @@ class Session:
                 card = card_under(held, mul_secret(self._key, held[0]))
                 self.secret = self.secret.learn(slot, card)
 
-    def _convict(self, fault: PeerFault, messages: tuple[bytes, ...]) -> None:
+    def _convict(self, fault: PeerFault, messages: tuple[bytes, ...]) -> bool:
         if fault.culprit in self.convicted:
-            return
+            return False
         conviction = Conviction(fault.culprit, fault.rule, fault.text, messages)
         self.convicted[fault.culprit] = conviction
         self.events.append(Convicted(conviction))
+        return True
 
     # -- after a crash -------------------------------------------------------------------------------
 

@@ -1,0 +1,170 @@
+"""Runs one session in worker threads: hears, works, stores before it sends, answers who lacks something.
+
+The session computes for tens of milliseconds at a time (shuffles, proofs), and the journal waits for the
+disk; neither may hold up the event loop, which keeps links alive and the screen drawn. So everything goes
+through one queue, and one task hands it to a thread, batch by batch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import trio
+
+from otto_p2p.journal import Journal
+from otto_protocol import moves
+from otto_protocol.errors import DecodeError, LocalError
+from otto_protocol.session import Outgoing, Session, SessionEvent
+
+MAX_BATCH = 256  # items that one visit to the thread takes
+MAX_QUEUE = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A signed message of the match, from the peer with this key (not always its author)."""
+
+    key: bytes
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """The player's decision."""
+
+    move: moves.Move
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """A peer stands at this view and step and asks for everything from there on."""
+
+    key: bytes
+    view: int
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class Nudge:
+    """Something outside has changed (the first deal is allowed): look again whether there is work."""
+
+
+Item = Incoming | Act | Lacking | Nudge
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What came out of one visit to the thread."""
+
+    outgoing: tuple[Outgoing, ...]
+    events: tuple[SessionEvent, ...]
+    heard: tuple[Incoming, ...]  # new messages, for those who do not hear their author
+    answers: tuple[tuple[bytes, tuple[bytes, ...]], ...]  # (peer, messages that it lacks)
+    garbage: tuple[tuple[bytes, str], ...]  # (peer, what was wrong with its bytes)
+    refused: str | None  # why the player's move was not made
+
+
+class Engine:
+    """One session and its journal; `report` is called in the event loop after each visit to the thread."""
+
+    def __init__(self, session: Session, journal: Journal, report: Callable[[Report], None]) -> None:
+        self.session = session
+        self.match = session.replica.match
+        self._journal = journal
+        self._report = report
+        self._put, self._queue = trio.open_memory_channel[Item](MAX_QUEUE)
+        self._mine, self._decided = trio.open_memory_channel[Item](math.inf)
+        self._heard: list[Incoming] = []
+        self._answers: list[tuple[bytes, tuple[bytes, ...]]] = []
+        self._garbage: list[tuple[bytes, str]] = []
+        self._refused: str | None = None
+
+    async def put(self, item: Incoming | Lacking) -> None:
+        """Hand in something from the network; waits while the queue is full."""
+        await self._put.send(item)
+
+    def poke(self, item: Act | Nudge) -> None:
+        """Hand in something of our own; never waits."""
+        self._mine.send_nowait(item)
+        try:
+            self._put.send_nowait(Nudge())
+        except trio.WouldBlock:
+            pass  # a full queue wakes the task anyway
+
+    async def run(self) -> None:
+        """Serve the queue until cancelled."""
+        while True:
+            await self._visit([])
+            batch = [await self._queue.receive()]
+            batch += self._waiting(self._queue, MAX_BATCH)
+            batch += self._waiting(self._decided, MAX_BATCH)
+            await self._visit(batch)
+
+    @staticmethod
+    def _waiting(queue: trio.MemoryReceiveChannel[Item], most: int) -> list[Item]:
+        items: list[Item] = []
+        while len(items) < most:
+            try:
+                items.append(queue.receive_nowait())
+            except trio.WouldBlock:
+                break
+        return items
+
+    async def _visit(self, batch: list[Item]) -> None:
+        self._report(await trio.to_thread.run_sync(self._absorb, batch))
+        while True:
+            report = await trio.to_thread.run_sync(self._work)
+            if report is None:
+                return
+            self._report(report)
+
+    # -- in the thread -------------------------------------------------------------------------------
+
+    def _absorb(self, batch: list[Item]) -> Report:
+        for item in batch:
+            match item:
+                case Incoming():
+                    self._hear(item)
+                case Act():
+                    try:
+                        self.session.act(item.move)
+                    except LocalError as error:
+                        self._refused = str(error)
+                case Lacking():
+                    messages = tuple(self.session.messages_since(item.view, item.step))
+                    self._answers.append((item.key, messages))
+                case Nudge():
+                    pass
+        return self._store()
+
+    def _hear(self, item: Incoming) -> None:
+        try:
+            new = self.session.receive(item.data)
+        except DecodeError as error:
+            self._garbage.append((item.key, str(error)))
+            return
+        if new:
+            self._heard.append(item)
+
+    def _work(self) -> Report | None:
+        return self._store() if self.session.work() else None
+
+    def _store(self) -> Report:
+        """Persist before send: what is in the report may go out, because it is on disk."""
+        outgoing = tuple(self.session.take_outgoing())
+        heard = tuple(self._heard)
+        kept = [(item.data, b"") for item in heard] + [(out.data, out.note) for out in outgoing]
+        if kept:
+            self._journal.append(self.match, kept)
+        report = Report(
+            outgoing,
+            tuple(self.session.take_events()),
+            heard,
+            tuple(self._answers),
+            tuple(self._garbage),
+            self._refused,
+        )
+        self._heard, self._answers, self._garbage, self._refused = [], [], [], None
+        return report
