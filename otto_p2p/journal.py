@@ -30,6 +30,7 @@ COUNTERS_AHEAD = 256  # of HERE: so many are given out for each write to disk
 MAX_SLOTS = 64  # identities of one data folder that can be in use at the same time
 
 _SCHEMA = """
+CREATE TABLE kept (name TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE matches (
     id BLOB PRIMARY KEY, start BLOB NOT NULL, seed BLOB, begun INTEGER NOT NULL, ended INTEGER,
@@ -39,6 +40,7 @@ CREATE TABLE records (
     number INTEGER PRIMARY KEY, match BLOB NOT NULL, hash BLOB NOT NULL, data BLOB NOT NULL,
     note BLOB NOT NULL, seal BLOB NOT NULL, UNIQUE (match, hash)
 );
+CREATE TABLE memories (name TEXT PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE people (
     key BLOB PRIMARY KEY, name TEXT NOT NULL, first_seen INTEGER NOT NULL, last_seen INTEGER NOT NULL
 );
@@ -212,6 +214,18 @@ class Journal:
         self._counter += 1
         return self._counter
 
+    def keep(self, name: str, data: bytes) -> None:
+        """Keep one value under a name (the lobby's memory), in place of the one before; on disk when this returns."""
+        with self._writing() as db:
+            db.execute(
+                "INSERT INTO kept VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET data = excluded.data", (name, data)
+            )
+
+    def kept(self, name: str) -> bytes | None:
+        """The value that was kept under this name."""
+        rows = self._select("SELECT data FROM kept WHERE name = ?", name)
+        return bytes(rows[0][0]) if rows else None
+
     def meet(self, key: bytes, name: str) -> Acquaintance | None:
         """Remember a key and the name that it uses; what was known of it before, None for a new face."""
         now = int(time.time())
@@ -232,6 +246,16 @@ class Journal:
             "SELECT key, name, first_seen, last_seen FROM people ORDER BY last_seen DESC, key"
         )
         return [Acquaintance(*row) for row in rows]
+
+    def remember(self, name: str, data: bytes) -> None:
+        """Keep bytes under a name, in place of what was there (the lobby's memory, settings)."""
+        with self._writing() as db:
+            db.execute("INSERT OR REPLACE INTO memories VALUES (?, ?)", (name, data))
+
+    def recall(self, name: str) -> bytes | None:
+        """The bytes that were kept under a name last, or None."""
+        rows = self._select("SELECT data FROM memories WHERE name = ?", name)
+        return rows[0][0] if rows else None
 
     # -- matches -------------------------------------------------------------------------------------
 

@@ -34,6 +34,8 @@ def test_everything_is_there_again(tmp_path: Path) -> None:
     first.begin(MATCH, START, SEED)
     first.begin(MATCH, START, b"x" * 32)  # again: the first seed stays
     first.append(MATCH, messages(3))
+    for state in (b"first", b"second"):
+        first.remember("lobby", state)
     first.append(MATCH, [*messages(1), *messages(2, 3)])  # the known one is not kept twice
     assert first.meet(b"k" * 32, "Anna") is None
     first.close()
@@ -41,6 +43,8 @@ def test_everything_is_there_again(tmp_path: Path) -> None:
     assert again.identity.public == first.identity.public
     assert [(m.match, m.start, m.seed) for m in again.running()] == [(MATCH, START, SEED)]
     assert again.records(MATCH) == messages(5)
+    assert again.recall("lobby") == b"second"
+    assert again.recall("nothing") is None
     known = again.meet(b"k" * 32, "Ann")
     assert known is not None
     assert (known.key, known.name) == (b"k" * 32, "Anna")
