@@ -30,7 +30,6 @@ COUNTERS_AHEAD = 256  # of HERE: so many are given out for each write to disk
 MAX_SLOTS = 64  # identities of one data folder that can be in use at the same time
 
 _SCHEMA = """
-CREATE TABLE kept (name TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE matches (
     id BLOB PRIMARY KEY, start BLOB NOT NULL, seed BLOB, begun INTEGER NOT NULL, ended INTEGER,
@@ -67,7 +66,7 @@ class MatchState(enum.Enum):
 class Match:
     """A match that runs: packed START certificate, the 32 secret bytes of this seat, begin (Unix seconds)."""
 
-    match: bytes
+    id: bytes
     start: bytes
     seed: bytes
     begun: int
@@ -85,7 +84,7 @@ class Result:
 class Past:
     """A match that is over; names and keys are in the START certificate. Times are Unix seconds."""
 
-    match: bytes
+    id: bytes
     start: bytes
     begun: int
     ended: int
@@ -213,18 +212,6 @@ class Journal:
             self._counter, self._counter_limit = limit - COUNTERS_AHEAD, limit
         self._counter += 1
         return self._counter
-
-    def keep(self, name: str, data: bytes) -> None:
-        """Keep one value under a name (the lobby's memory), in place of the one before; on disk when this returns."""
-        with self._writing() as db:
-            db.execute(
-                "INSERT INTO kept VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET data = excluded.data", (name, data)
-            )
-
-    def kept(self, name: str) -> bytes | None:
-        """The value that was kept under this name."""
-        rows = self._select("SELECT data FROM kept WHERE name = ?", name)
-        return bytes(rows[0][0]) if rows else None
 
     def meet(self, key: bytes, name: str) -> Acquaintance | None:
         """Remember a key and the name that it uses; what was known of it before, None for a new face."""

@@ -41,7 +41,7 @@ def test_everything_is_there_again(tmp_path: Path) -> None:
     first.close()
     again = Journal(with_path)
     assert again.identity.public == first.identity.public
-    assert [(m.match, m.start, m.seed) for m in again.running()] == [(MATCH, START, SEED)]
+    assert [(m.id, m.start, m.seed) for m in again.running()] == [(MATCH, START, SEED)]
     assert again.records(MATCH) == messages(5)
     assert again.recall("lobby") == b"second"
     assert again.recall("nothing") is None
