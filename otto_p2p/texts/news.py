@@ -1,0 +1,147 @@
+"""Notices, the state of the lobby and the phases of a match, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from otto_p2p.i18n import N_, _, ngettext
+from otto_p2p.texts.safe import safe
+from otto_p2p.updates import GameUpdate, News, Notice, OpenTable
+from otto_protocol.lobby_actions import Cause
+from otto_protocol.phases import Phase
+from otto_protocol.roster import PROTOCOL_VERSION, TableRules
+from otto_protocol.seating import Lack, Obstacle
+
+_NEWS: dict[News, str] = {
+    News.LINK_LOST: N_("The connection to {0} is lost; trying to get it back."),
+    News.LINK_BACK: N_("{0} is back."),
+    News.SILENT: N_("Nothing is heard from {0}."),
+    News.LEFT: N_("{0} has left."),
+    News.REMOVED: N_("The table goes on without {0}."),
+    News.HEALED: N_("The cards of those who are gone are back in the draw pile."),
+    News.CHEAT: N_("{0} broke rule {1} ({2}). Evidence: {3}"),
+    News.UNREACHABLE: N_("{0} cannot be reached: {1}"),
+    News.OTHER_VERSION: N_("{0} plays another version ({1}) and cannot sit here."),
+    News.TABLE_FULL: N_("That table is full; you sit at a table of your own: {0}."),
+    News.MOVED: N_("You sit at the table {0} now."),
+    News.NOT_MADE: N_("That was not done: {0}"),
+    News.RESUMED: N_("You are back at your seat, with your hand."),
+    News.NO_MULTICAST: N_(
+        "Nobody was found. A firewall, a VPN or a guest Wi-Fi that keeps devices apart may be the reason."
+    ),
+    News.STORED: N_("The transcript is in {0}"),
+    News.WARNING: N_("Careful: {0}"),
+}
+
+_CAUSES: dict[str, str] = {
+    Cause.OWN_WISH.value: N_("The start was stopped."),
+    Cause.WITHDRAWN.value: N_("The game did not start: {name} is not ready any more."),
+    Cause.SILENT.value: N_("The game did not start: nothing is heard from {name}."),
+    Cause.CHANGED.value: N_("The game did not start: the table has changed."),
+    Cause.RESTARTED.value: N_("The game had not started yet."),
+}
+
+_LACKS: dict[Lack, str] = {
+    Lack.ALONE: N_("Nobody else sits here yet."),
+    Lack.NO_SEAT: N_("You have no seat at this table yet."),
+    Lack.NOT_READY: N_("{name} is not ready."),
+    Lack.IN_GAME: N_("{name} is still in a game."),
+    Lack.NO_CONSENT: N_("{name} has not agreed to start without the others."),
+    Lack.LIST_DIFFERS: N_("{name} does not see everybody at this table yet."),
+    Lack.ROUND_DIFFERS: N_("{name} is not back at the table yet."),
+    Lack.TERMS_DIFFER: N_("{name} does not know the rules of this table yet."),
+    Lack.ROSTER_DIFFERS: N_("{name} is starting with other players."),
+    Lack.CANNOT_REACH: N_("{name} and {other} cannot reach each other."),
+    Lack.TOO_MANY: N_("There are not enough cards for so many players."),
+}
+
+_PHASES: dict[Phase, str] = {
+    Phase.KEY_COMMIT: N_("Everybody makes a secret key for this game."),
+    Phase.SHUFFLE: N_("The cards are shuffled by everybody in turn."),
+    Phase.PROVE: N_("Everybody checks all the shuffles."),
+    Phase.DEAL: N_("All shuffles are right. The cards are dealt."),
+    Phase.HEAL_SHUFFLE: N_("The cards are put in order again without those who are gone."),
+}
+
+_AWAY = {
+    "silent": N_("{name} (nothing is heard)"),
+    "left": N_("{name} (has left)"),
+    "lost": N_("{name} (connection lost)"),
+    "unlinked": N_("{name} (not connected)"),
+}
+
+
+def news(notice: Notice) -> str:
+    """A notice as one line."""
+    words = [safe(word) for word in notice.words]
+    if notice.news is News.NOT_STARTED:
+        cause, name = (*words, "", "")[:2]
+        return _(_CAUSES.get(cause, N_("The game did not start."))).format(name=name)
+    if notice.news is News.CHEAT and len(words) < 4:
+        words += [""] * (4 - len(words))
+    return _(_NEWS[notice.news]).format(*words, *[""] * 4).rstrip()
+
+
+def obstacle(lacking: Obstacle, names: Mapping[bytes, str], me: bytes) -> str:
+    """Why the table has not started, as one sentence; `names` are fit for a screen."""
+    if lacking.lack is Lack.NOT_READY and lacking.key == me:
+        return _("You are not ready.")
+    if lacking.lack is Lack.NO_CONSENT and lacking.key == me:
+        return _("You have not agreed to start without the others.")
+    name, other = names.get(lacking.key, _("somebody")), names.get(lacking.other, _("somebody"))
+    return _(_LACKS[lacking.lack]).format(name=name, other=other)
+
+
+def rules_line(rules: TableRules) -> str:
+    """The table rules in one line."""
+    parts = [
+        ngettext("{n} deck", "{n} decks", rules.decks).format(n=rules.decks),
+        ngettext("{n} game", "{n} games", rules.games).format(n=rules.games),
+        ngettext("{n} second for each move", "{n} seconds for each move", rules.turn_seconds).format(
+            n=rules.turn_seconds
+        )
+        if rules.turn_seconds
+        else _("no turn clock"),
+    ]
+    return ", ".join(parts)
+
+
+def open_table(table: OpenTable) -> str:
+    """Another table as one line."""
+    people = ", ".join(safe(name) for name in table.people)
+    if table.version != PROTOCOL_VERSION:
+        return _("{table}: {people} (plays version {version}; this is {own})").format(
+            table=safe(table.name), people=people, version=table.version, own=PROTOCOL_VERSION
+        )
+    if table.playing:
+        free = _("playing")
+    elif table.seats_free == 0:
+        free = _("full")
+    else:
+        free = ngettext("{n} seat free", "{n} seats free", table.seats_free).format(n=table.seats_free)
+    return _("{table}: {people} ({free}; {rules})").format(
+        table=safe(table.name), people=people, free=free, rules=rules_line(table.rules)
+    )
+
+
+def phase_line(update: GameUpdate) -> str | None:
+    """What the table does now, for the phases that are worth a line."""
+    text = _PHASES.get(update.phase)
+    return None if text is None else _(text)
+
+
+def progress_line(update: GameUpdate) -> str | None:
+    """How far the shuffles and their checks are: "2 of 4"."""
+    done, total = update.progress
+    if not total:
+        return None
+    if update.phase in (Phase.PROVE, Phase.REPROVE, Phase.HEAL_PROVE):
+        return _("{done} of {total} shuffles verified").format(done=done, total=total)
+    return _("{done} of {total} shuffles done").format(done=done, total=total)
+
+
+def awaited_name(name: str, away: str | None) -> str:
+    """Somebody who is waited for, and why it takes long, if that is known."""
+    if away is None:
+        return name
+    return _(_AWAY.get(away, N_("{name} (away)"))).format(name=name)

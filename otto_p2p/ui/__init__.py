@@ -1,0 +1,1 @@
+"""What screens have in common: pure values made from updates, no terminal."""
