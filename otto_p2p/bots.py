@@ -1,16 +1,18 @@
 """The built-in player: plays to win by what its seat may know, and can say why.
 
-Pure strategy over a `View`: no I/O, no clock, randomness only as an argument. The estimates are in `odds`.
+Pure strategy over a `View`: no I/O, no clock, randomness only as an argument. The estimates are in `odds`,
+the sentences of its reasons in `texts.hints`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import Enum, unique
 from typing import assert_never
 
 from otto_p2p.odds import FRESH, Odds
-from otto_protocol.cards import COLOURS, colour, short
+from otto_protocol.cards import colour
 from otto_protocol.errors import LocalError
 from otto_protocol.hashing import Rng, random_below
 from otto_protocol.moves import (
@@ -30,36 +32,37 @@ from otto_protocol.moves import (
     SeatMove,
     SitOut,
 )
-from otto_protocol.rules import Bonus, View, bonuses
+from otto_protocol.rules import OTTO_POINTS, Bonus, View, bonuses
 
 NEAR = 0.02  # moves whose worth differs by less are equally good: one is drawn by lot
 
 
+@unique
+class Why(Enum):
+    """Why the built-in player would make a move; `otto_p2p.texts.hints` has the sentence for each."""
+
+    CHOOSE = "choose"  # number, count (held), copies (in the decks)
+    DUEL = "duel"  # percent, seat, count (collected by it)
+    LAY = "lay"  # colour
+    GUESS = "guess"  # colour, percent
+    LEAD = "lead"  # card, percent (that nobody else lays its colour)
+    ANSWER = "answer"  # card, number (said), colour, percent
+    SPARE = "spare"  # card
+    EXCHANGE = "exchange"  # card
+    DECLINE = "decline"  # card
+    COLLECT = "collect"  # count
+    NOTHING = "nothing"
+    OTTO = "otto"  # points
+    GO_ON = "go-on"  # points (of the bonus)
+    FORCED = "forced"
+
+
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """Why a move: `key` names the sentence in HINTS, `params` fill it."""
+    """A reason and its values: card ids, colour and seat numbers, counts, percents."""
 
-    key: str
-    params: dict[str, str | int] = field(default_factory=dict)
-
-
-HINTS = {
-    "choose": "Collect {number}s: you hold {count}, and {copies} exist.",
-    "lead": "Lead {card}: in {percent} of 100 cases nobody else lays its colour.",
-    "duel": "Challenge: you guess the colour in about {percent} of 100 cases, and their {count} collected "
-    "cards are a danger.",
-    "lay": "Lay a {colour} card: it is hard to guess from what they have seen of your hand.",
-    "guess": "Say {colour}: it is right in about {percent} of 100 cases.",
-    "answer": "Answer {card}: the leader's {number} is {colour} in about {percent} of 100 cases.",
-    "answer-last": "Answer {card}: it is the card that you need least.",
-    "exchange": "Exchange {card}: you do not need it.",
-    "decline": "Keep {card}: a new card would hardly be better.",
-    "collect": "Lay {count} more into the collection.",
-    "collect-none": "There is nothing to lay.",
-    "otto": "Say Otto for {points} points: waiting for more is not worth the risk.",
-    "go-on": "Go on: a bonus of {points} is within reach, and nobody else is near eight.",
-    "forced": "There is no other honest move.",
-}
+    why: Why
+    values: dict[str, int] = field(default_factory=dict)
 
 
 def choose(view: View, legal: Sequence[SeatMove], rng: Rng) -> SeatMove:
@@ -75,12 +78,6 @@ def choose(view: View, legal: Sequence[SeatMove], rng: Rng) -> SeatMove:
     best = max(worths)
     equal = [move for move, worth in zip(legal, worths, strict=True) if worth >= best - NEAR]
     return equal[random_below(len(equal), rng)]
-
-
-def hint(view: View, move: SeatMove) -> str:
-    """One English sentence on why this move."""
-    why = explain(view, move)
-    return HINTS[why.key].format(**why.params)
 
 
 def _worth(odds: Odds, move: SeatMove) -> float:
@@ -123,41 +120,45 @@ def _worth(odds: Odds, move: SeatMove) -> float:
 
 
 def explain(view: View, move: SeatMove) -> Reasoning:
-    """Why the built-in player might make this move: a key of HINTS and what to fill in."""
-    odds = Odds(view)
+    """Why the built-in player would make this move, with the values that the sentence needs."""
+    odds, state, cards = Odds(view), view.state, view.secret.cards
     match move:
         case Choose(slots=slots, number=int(own)):
-            return Reasoning("choose", {"number": own, "count": len(slots), "copies": odds.copies(own)})
+            return _because(Why.CHOOSE, number=own, count=len(slots), copies=odds.copies(own))
         case Lead(slot=int(slot)):
-            card = view.secret.cards[slot]
-            return Reasoning("lead", {"card": short(card), "percent": _percent(1 - odds.matched(card))})
+            return _because(Why.LEAD, card=cards[slot], percent=_percent(1 - odds.matched(cards[slot])))
         case Challenge(target=target):
-            chance = _percent(odds.chance_to_guess(target))
-            return Reasoning("duel", {"percent": chance, "count": odds.collected[target], "seat": target})
+            percent = _percent(odds.chance_to_guess(target))
+            return _because(Why.DUEL, seat=target, percent=percent, count=odds.collected[target])
         case LayDuel(slot=int(slot)):
-            return Reasoning("lay", {"colour": COLOURS[colour(view.secret.cards[slot])]})
-        case Guess(colour=hue) if view.state.duel is not None:
-            share = odds.likely_colours(view.state.duel.target)[hue]
-            return Reasoning("guess", {"colour": COLOURS[hue], "percent": _percent(share)})
-        case Answer(card=card) if view.state.said is not None:
-            chances = odds.led_colours(view.state.leader, view.state.said)
-            if chances[colour(card)] < max(chances):
-                return Reasoning("answer-last", {"card": short(card)})
-            percent = _percent(chances[colour(card)])
-            led: dict[str, str | int] = {"number": view.state.said, "colour": COLOURS[colour(card)]}
-            return Reasoning("answer", {"card": short(card), "percent": percent, **led})
+            return _because(Why.LAY, colour=colour(cards[slot]))
+        case Guess(colour=hue) if state.duel is not None:
+            percent = _percent(odds.likely_colours(state.duel.target)[hue])
+            return _because(Why.GUESS, colour=hue, percent=percent)
+        case Answer(card=card) if state.said is not None:
+            chances = odds.led_colours(state.leader, state.said)
+            hue = colour(card)
+            if chances[hue] < max(chances):
+                return _because(Why.SPARE, card=card)
+            return _because(
+                Why.ANSWER, card=card, number=state.said, colour=hue, percent=_percent(chances[hue])
+            )
         case Exchange(take=take):
-            return Reasoning("exchange" if take else "decline", {"card": short(_on_table(odds))})
+            return _because(Why.EXCHANGE if take else Why.DECLINE, card=_on_table(odds))
         case Collect(slots=slots):
-            return Reasoning("collect", {"count": len(slots)}) if slots else Reasoning("collect-none")
-        case Say(otto=True, number=int(own), cards=cards):
-            won = bonuses(own, [card for _, card in cards])
-            return Reasoning("otto", {"points": 10 + sum(bonus.points for bonus in won)})
+            return _because(Why.COLLECT, count=len(slots)) if slots else _because(Why.NOTHING)
+        case Say(otto=True, number=int(own), cards=opened):
+            won = bonuses(own, [card for _, card in opened])
+            return _because(Why.OTTO, points=OTTO_POINTS + sum(bonus.points for bonus in won))
         case Say(otto=False):
             _, hoped = odds.best_wait(_bonus_now(odds))
-            return Reasoning("go-on", {"points": sum(bonus.points for bonus in hoped)})
+            return _because(Why.GO_ON, points=sum(bonus.points for bonus in hoped))
         case _:
-            return Reasoning("forced")
+            return _because(Why.FORCED)
+
+
+def _because(why: Why, **values: int) -> Reasoning:
+    return Reasoning(why, values)
 
 
 def _on_table(odds: Odds) -> int:

@@ -10,7 +10,7 @@ from functools import cached_property
 from math import exp, inf
 
 from otto_protocol.cards import COLOURS, NUMBERS, colour, copies, deck_size, number
-from otto_protocol.rules import ENOUGH, HAND, Bonus, View, bonuses
+from otto_protocol.rules import ENOUGH, HAND, OTTO_POINTS, Bonus, View, bonuses
 
 HUES = range(len(COLOURS))
 FRESH = 0.5  # what a new card is worth, where 0 is a card for nothing and 1 one of the own number
@@ -164,15 +164,15 @@ class Odds:
         assert self.own is not None
         mine = [card for _, card in (*self.view.collection, *self.view.hand)]
         ahead = max(self.collected[seat] for seat in self.opponents)
-        said_now = 10 + sum(bonus.points for bonus in now) - ahead
+        said_now = OTTO_POINTS + sum(bonus.points for bonus in now) - ahead
         best, target = -inf, now
         for cards, missing, share in self._targets(mine):
             hoped = bonuses(self.own, [*mine, *cards])
             if sum(bonus.points for bonus in hoped) <= sum(bonus.points for bonus in now):
                 continue
             chance = self._race(missing, share)
-            won = 10 + sum(bonus.points for bonus in hoped) - ahead
-            lost = self.collected[self.seat] - 11
+            won = OTTO_POINTS + sum(bonus.points for bonus in hoped) - ahead
+            lost = self.collected[self.seat] - OTTO_POINTS - 1
             gain = chance * won + (1 - chance) * lost - said_now
             if gain > best:
                 best, target = gain, hoped

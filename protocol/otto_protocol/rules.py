@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from otto_protocol.rules_apply import apply
 from otto_protocol.rules_check import check
-from otto_protocol.rules_end import Outcome, bonuses, outcome, standings
+from otto_protocol.rules_end import OTTO_POINTS, Outcome, bonuses, outcome, standings
 from otto_protocol.rules_legal import View, legal_moves, view
 from otto_protocol.rules_seats import Hidden, Removal, healed, hidden, remove_seats
 from otto_protocol.rules_state import (
@@ -39,6 +39,7 @@ from otto_protocol.rules_state import (
 __all__ = [
     "ENOUGH",
     "HAND",
+    "OTTO_POINTS",
     "SAT_OUT",
     "STALL_ROUNDS",
     "TABLE",

@@ -1,0 +1,30 @@
+"""Write docs/rules.md: the rules as players read them, and the engine's transition table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from otto_protocol.rules_docs import phase_table
+
+DOCS = Path(__file__).parent
+SOURCE = DOCS.parent / "otto_p2p" / "texts" / "rules_en.md"
+
+ABOUT = """
+## The phases of the engine
+
+For readers of the code. This table is made from `TABLE` in `otto_protocol/rules_state.py`, and this page by
+`docs/generate_rules.py` from it and from what `otto-p2p rules` prints. `Names` are moves; a step that is not
+in the table is illegal. In choose, answer, exchange, collect, otto and score several players move, in any
+order. Rules T1 to T17 translate the original; R1 to R17 are the rulings of the design; R18 to R20, and the
+part of R16 that is about T3, were added when the engine was built.
+
+"""
+
+
+def page() -> str:
+    """The text of docs/rules.md."""
+    return SOURCE.read_text(encoding="utf-8") + ABOUT + phase_table()
+
+
+if __name__ == "__main__":
+    (DOCS / "rules.md").write_text(page(), encoding="utf-8")
