@@ -200,10 +200,8 @@ class Session:
         replica = self.replica
         if replica.phase not in (Phase.PLAY, Phase.OTTO_COMMIT) or self.seat not in self.awaited():
             return []
-        if self._own.get((replica.view, replica.step)) is not None:
+        if self._own.get((replica.view, replica.step)) is not None or self._is_forced():
             return []
-        if replica.phase is Phase.PLAY and "otto" in self._numbers and replica.play.phase is Play.OTTO:
-            return []  # committed to already: `work` opens it
         return list(legal_moves(replica.play, self.seat, self.secret))
 
     def act(self, move: moves.Move) -> None:
@@ -337,17 +335,23 @@ class Session:
             case _:
                 return None
 
+    def _is_forced(self) -> bool:
+        """Whether what is awaited opens what was laid before: no choice, and nothing to be read from when it comes."""
+        replica = self.replica
+        if replica.phase is not Phase.PLAY:
+            return False
+        return replica.play.phase in (Play.OPEN_LEAD, Play.DUEL_OPEN, Play.SCORE) or (
+            replica.play.phase is Play.OTTO and (self.seat, "otto") in replica.promises
+        )
+
     def _forced(self) -> m.Body | None:
-        """Openings of what was laid before: no choice, and nothing to be read from when they come."""
+        if not self._is_forced():
+            return None
         legal = legal_moves(self.replica.play, self.seat, self.secret)
-        match self.replica.play.phase:
-            case Play.OPEN_LEAD | Play.DUEL_OPEN | Play.SCORE:
-                return self._body_of(legal[0])[0]
-            case Play.OTTO if (self.seat, "otto") in self.replica.promises:
-                said = bool(self._numbers["otto"].value)
-                return self._body_of(next(x for x in legal if isinstance(x, moves.Say) and x.otto == said))[0]
-            case _:
-                return None
+        if self.replica.play.phase is Play.OTTO:
+            said = bool(self._numbers["otto"].value)
+            return self._body_of(next(x for x in legal if isinstance(x, moves.Say) and x.otto == said))[0]
+        return self._body_of(legal[0])[0]
 
     def _shuffle(self, deck: Deck, context: bytes) -> tuple[Deck, shuffle.Witness]:
         return shuffle.shuffle(deck, self.replica.x, Drbg(tagged_hash("shuffle", self._seed, context)))

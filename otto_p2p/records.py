@@ -1,0 +1,35 @@
+"""Transcript files: where they go, and how they are written so that no half of one is ever seen."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from pathlib import Path
+
+from otto_protocol.errors import LocalError
+from otto_protocol.transcript import Transcript, dump
+
+
+def save_transcript(transcript: Transcript, wanted: Path | None, folder: Path, owner: str) -> Path:
+    """Write a transcript (mode 0600) to `wanted`, or under a name of its own in `folder`; the path.
+
+    `owner` tells the peers of one machine apart: all may write at the same moment.
+
+    Raises LocalError when it cannot be written.
+    """
+    match = transcript.start.roster.match_id().hex()[:8]
+    path = wanted or folder / time.strftime(f"%Y-%m-%d-%H%M%S-{match}-{owner}.otto")
+    part = path.with_name(f"{path.name}.{owner}.part")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            part.unlink()
+        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(dump(transcript))
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        raise LocalError(f"the transcript cannot be written to {path}: {error.strerror}") from None
+    return path

@@ -1,0 +1,93 @@
+"""What a screen is shown, taken from a lobby or a session at rest."""
+
+from __future__ import annotations
+
+from otto_p2p.updates import GameUpdate, LobbyUpdate, OpenTable, Person
+from otto_p2p.words import table_name
+from otto_protocol import moves
+from otto_protocol.here import Stage
+from otto_protocol.identity import fingerprint
+from otto_protocol.lobby import Lobby
+from otto_protocol.phases import Phase
+from otto_protocol.roster import PROTOCOL_VERSION
+from otto_protocol.rules_end import Outcome
+from otto_protocol.session import Session
+
+
+def lobby_update(lobby: Lobby, join_line: str, countdown: int | None) -> LobbyUpdate:
+    """The lobby as it is now."""
+    me, records = lobby.me, lobby.records()
+    people = tuple(
+        Person(
+            record.key,
+            record.name,
+            fingerprint(record.key),
+            record.ready,
+            record.automatic,
+            record.key == me.key,
+            record.key == me.key or me.reaches(record.key),
+        )
+        for record in (records[key] for key in me.seated if key in records)
+    )
+    tables: dict[bytes, list[str]] = {}
+    for record in records.values():
+        if record.table != me.table:
+            tables.setdefault(record.table, []).append(record.name)
+    others = []
+    for table, names in sorted(tables.items()):
+        some = [record for record in records.values() if record.table == table]
+        terms = max((record.terms for record in some), key=lambda terms: terms.rank())
+        playing = any(record.stage >= Stage.KEYS for record in some)
+        others.append(
+            OpenTable(
+                table,
+                table_name(table),
+                tuple(sorted(names)),
+                terms.rules,
+                max(0, terms.seats - len(names)),
+                playing,
+                PROTOCOL_VERSION,
+            )
+        )
+    return LobbyUpdate(
+        table_name(me.table),
+        me.table,
+        people,
+        me.terms.rules,
+        lobby.obstacles(),
+        tuple(others),
+        join_line,
+        countdown,
+    )
+
+
+def game_update(
+    session: Session, happened: tuple[moves.Move, ...], outcome: Outcome | None, away: dict[int, str]
+) -> GameUpdate:
+    """The game as this seat may know it. The session must not be at work in a thread."""
+    replica = session.replica
+    roster = session.start.roster
+    progress = (0, 0)
+    if replica.phase in (Phase.SHUFFLE, Phase.RESHUFFLE, Phase.HEAL_SHUFFLE):
+        progress = (len(replica.shuffles), len(replica.live))
+    elif replica.phase in (Phase.PROVE, Phase.REPROVE, Phase.HEAL_PROVE):
+        progress = (len(session.spoken()), len(replica.live))
+    return GameUpdate(
+        session.seat,
+        roster.members,
+        tuple(fingerprint(member.key) for member in roster.members),
+        replica.game,
+        roster.rules.games,
+        replica.phase,
+        progress,
+        replica.table_number,
+        session.view() if replica.phase not in (Phase.KEY_COMMIT, Phase.KEY_OPEN) else None,
+        tuple(session.decisions()),
+        session.awaited(),
+        away,
+        replica.live,
+        happened,
+        outcome,
+        replica.totals,
+        session.over,
+    )

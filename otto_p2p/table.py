@@ -1,0 +1,504 @@
+"""The driver of one peer: the lobby, then a match in an engine, over a mesh and a journal.
+
+It is what a screen controls (`updates.Controls`) and hears from (`updates.Update`). Everything that decides
+lies in `otto_protocol`; here are time, sending, storing, and who is told what.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import trio
+
+from otto_p2p import events as net
+from otto_p2p import frames
+from otto_p2p.engine import Act, Engine, Incoming, Lacking, Nudge, Report
+from otto_p2p.journal import Journal, MatchState
+from otto_p2p.journal import Result as StoredResult
+from otto_p2p.mesh import Mesh
+from otto_p2p.records import save_transcript
+from otto_p2p.snapshots import game_update, lobby_update
+from otto_p2p.updates import Closed, MatchEnded, News, Notice, Update
+from otto_p2p.words import table_name
+from otto_protocol import moves
+from otto_protocol.encoding import DecodeError, pack, unpack
+from otto_protocol.errors import LocalError
+from otto_protocol.here import Here, OtherVersion, Ready, Stage, open_here, sign_here
+from otto_protocol.lobby import Lobby
+from otto_protocol.lobby_actions import Abandoned, Action, Memory, Moved, Publish, Started
+from otto_protocol.roster import Start, TableRules
+from otto_protocol.session import Convicted, Heard, Session, StepDone
+
+COUNTDOWN = 5.0  # seconds between "all are ready" and the start
+TICK = 0.25
+LACKING = (1.0, 2.0, 4.0, 5.0)  # seconds between questions for what is missing; the last one repeats
+SILENT = 6.0  # an attempt to start ends when a member was not heard for so long
+STUCK = 20.0  # ... or when it does not come further for so long
+FLUSH = 3.0  # the longest wait for the last messages to go out when we leave
+GARBAGE = 200  # messages of no match of ours, before a peer is dropped
+FLOOD_AGE = 2.5  # seconds: before that a new link has not told yet whom it hears
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the command line decides for one peer."""
+
+    name: str
+    rules: TableRules = field(default_factory=TableRules)
+    seats: int | None = None
+    wanted: str | None = None  # name of the table to join
+    own_table: bool = False  # open a table of one's own
+    automatic: int = 0  # ready by itself when so many sit there (0: the person says when)
+    transcript: Path | None = None
+    keep_transcript: bool = True
+
+
+class Table:
+    """One peer at its table. `run` it in a nursery; give its `updates` to a screen."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        journal: Journal,
+        mesh: Mesh,
+        *,
+        addresses: tuple[str, ...] = (),
+        on_publish: Callable[[Here], None] | None = None,
+    ) -> None:
+        self.settings = settings
+        self.journal = journal
+        self.mesh = mesh
+        self.lobby = Lobby(
+            journal.identity,
+            settings.name,
+            os.urandom(16),
+            rules=settings.rules,
+            seats=settings.seats,
+            addresses=addresses,
+            pinned=settings.own_table,
+            automatic=settings.automatic,
+            hold=settings.automatic == 0,
+        )
+        self.engine: Engine | None = None
+        self.join_line = ""
+        self._on_publish = on_publish
+        self._send_update, self.updates = trio.open_memory_channel[Update](math.inf)
+        self._send_wish, self._wishes = trio.open_memory_channel[Callable[[], Iterable[Action]]](math.inf)
+        self._lock = trio.Lock()  # one change of the lobby at a time: its actions are done in order
+        self._record = b""
+        self._nursery: trio.Nursery | None = None
+        self._match_scope: trio.CancelScope | None = None
+        self._last: Session | None = None  # the last match, for those who lack its end
+        self._seal_at: float | None = None
+        self._asked = (0.0, 0)  # when, and how often, we asked for what is missing in this step
+        self._moved_on = 0.0  # when the step began
+        self._garbage: Counter[bytes] = Counter()
+        self._away: dict[bytes, str] = {}
+        self._leaving = trio.Event()
+
+    # -- Controls --------------------------------------------------------------------------------------
+
+    def ready(self, value: int) -> None:
+        """Say that I am ready (0 no, 1 yes, 2 yes also without those who are not)."""
+        self._wish(lambda: self.lobby.set_ready(Ready(value)))
+
+    def act(self, move: moves.Move) -> None:
+        """Make one of the decisions of the last GameUpdate."""
+        if self.engine is not None:
+            self.engine.poke(Act(move))
+
+    def sit_at(self, table: bytes) -> None:
+        """Go to another table of the lobby."""
+        self._wish(lambda: self.lobby.join(table))
+
+    def open_table(self) -> None:
+        """Open a table of one's own."""
+        self._wish(lambda: self.lobby.join(os.urandom(16)))
+
+    def change_rules(self, rules: TableRules) -> None:
+        """Change the table rules; clears everybody's ready."""
+        self._wish(lambda: self.lobby.set_rules(rules))
+
+    def stop_countdown(self) -> None:
+        """Do not start yet."""
+        self.ready(Ready.NO)
+
+    def leave(self) -> None:
+        """Leave in good order; the last update is Closed."""
+        self._leaving.set()
+
+    def _wish(self, change: Callable[[], Iterable[Action]]) -> None:
+        self._send_wish.send_nowait(change)
+
+    # -- running ---------------------------------------------------------------------------------------
+
+    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Until `leave` or cancelled. The mesh must be running."""
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            await self._begin()
+            nursery.start_soon(self._hear_mesh)
+            nursery.start_soon(self._grant_wishes)
+            nursery.start_soon(self._tick)
+            task_status.started()
+            await self._leaving.wait()
+            await self._flush()
+            nursery.cancel_scope.cancel()
+        self._tell(Closed())
+
+    async def _begin(self) -> None:
+        stored = await trio.to_thread.run_sync(self.journal.recall, "lobby")
+        memory = unpack(Memory, stored) if stored else None
+        running = await trio.to_thread.run_sync(self.journal.running)
+        async with self._lock:
+            actions = self.lobby.announce() if memory is None else self.lobby.restore(memory)
+            roster = self.lobby.roster
+            bound = roster.match_id() if roster is not None and self.lobby.stage >= Stage.DEALT else None
+            resumed = False
+            for match in running:
+                if match.id == bound and not self.settings.own_table:
+                    await self._resume(unpack(Start, match.start), match.seed, match.id)
+                    resumed = True
+                else:
+                    await trio.to_thread.run_sync(
+                        self.journal.finish, match.id, None, None, MatchState.ABANDONED
+                    )
+            if bound is not None and not resumed:
+                actions = (*actions, *self.lobby.finished())
+            await self._do(actions)
+
+    async def _flush(self) -> None:
+        """Let the last messages go out."""
+        with trio.move_on_after(FLUSH):
+            while any(link.queued for link in self.mesh.links()):
+                await trio.sleep(0.02)
+
+    async def _grant_wishes(self) -> None:
+        async for change in self._wishes:
+            try:
+                await self._change(change)
+            except LocalError as error:
+                self._notify(News.NOT_MADE, str(error))
+
+    async def _change(self, change: Callable[[], Iterable[Action]]) -> None:
+        async with self._lock:
+            await self._do(change())
+        self._show_lobby()
+
+    # -- the lobby -------------------------------------------------------------------------------------
+
+    async def _do(self, actions: Iterable[Action]) -> None:
+        for action in actions:
+            match action:
+                case Publish():
+                    await self._publish(action.memory)
+                case Moved():
+                    self._notify(News.TABLE_FULL if action.full else News.MOVED, table_name(action.table))
+                case Started():
+                    await self._start(action.start)
+                case Abandoned():
+                    await self._abandon(action)
+
+    async def _publish(self, memory: Memory) -> None:
+        await trio.to_thread.run_sync(self.journal.remember, "lobby", pack(memory))
+        self._record = sign_here(self.journal.identity, memory.here)
+        self.mesh.broadcast(frames.Here(self._record))
+        if self._on_publish is not None:
+            self._on_publish(memory.here)
+
+    async def _hear_here(self, key: bytes, data: bytes) -> None:
+        try:
+            record = open_here(data)
+        except DecodeError:
+            self.mesh.drop(key)
+            return
+        if isinstance(record, OtherVersion):
+            self._notify(News.OTHER_VERSION, record.name, str(record.protocol))
+        await self._change(lambda: self.lobby.on_here(record))
+        if not isinstance(record, OtherVersion):
+            for other in self.lobby.relay_to(record.key):
+                if other != key:
+                    self.mesh.send(other, frames.Here(data))
+        self._look_for_wanted()
+
+    def _look_for_wanted(self) -> None:
+        wanted = self.settings.wanted
+        if wanted is None or self.lobby.stage != Stage.LOBBY or self.lobby.me.pinned:
+            return
+        for record in self.lobby.records().values():
+            if table_name(record.table) == wanted or record.table.hex().startswith(wanted.lower()):
+                self.sit_at(record.table)
+                return
+
+    def _show_lobby(self) -> None:
+        if self.lobby.stage < Stage.KEYS:
+            left = None if self._seal_at is None else max(0, math.ceil(self._seal_at - trio.current_time()))
+            self._tell(lobby_update(self.lobby, self.join_line, left))
+
+    # -- the match -------------------------------------------------------------------------------------
+
+    async def _start(self, start: Start) -> None:
+        seed = os.urandom(32)
+        match = start.roster.match_id()
+        await trio.to_thread.run_sync(self.journal.begin, match, pack(start), seed)
+        session = Session(start, self.journal.identity, seed, os.urandom)
+        session.may_deal = False
+        await self._run_session(session)
+        await self._do(self.lobby.reached(Stage.KEYS))
+
+    async def _resume(self, start: Start, seed: bytes, match: bytes) -> None:
+        records = await trio.to_thread.run_sync(self.journal.records, match)
+        session = Session(start, self.journal.identity, seed, os.urandom)
+        await trio.to_thread.run_sync(session.restore, records)
+        await self._run_session(session)
+        self._notify(News.RESUMED)
+
+    async def _run_session(self, session: Session) -> None:
+        assert self._nursery is not None
+        self.engine = Engine(session, self.journal, self._on_report)
+        self._garbage.clear()
+        self._moved_on, self._asked = trio.current_time(), (trio.current_time(), 0)
+        members = [member.key for member in session.start.roster.members]
+        self._away = {key: "unlinked" for key in members if key != self.mesh.key}
+        for link in self.mesh.links():
+            self._away.pop(link.key, None)
+        self.mesh.protect(members)
+        await self._nursery.start(self._run_engine, self.engine)
+        self._ask_for_missing(session)
+
+    async def _run_engine(
+        self, engine: Engine, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        with trio.CancelScope() as self._match_scope:
+            task_status.started()
+            await engine.run()
+
+    def _stop_engine(self) -> None:
+        if self._match_scope is not None:
+            self._match_scope.cancel()
+        self.engine = self._match_scope = None
+        self.mesh.protect(())
+
+    async def _abandon(self, action: Abandoned) -> None:
+        engine = self.engine
+        self._stop_engine()
+        name = next((m.name for m in action.roster.members if m.key == action.key), "")
+        if engine is not None:
+            await trio.to_thread.run_sync(
+                self.journal.finish, engine.match, None, None, MatchState.ABANDONED
+            )
+        self._notify(News.NOT_STARTED, action.cause.value, name)
+
+    def _on_report(self, report: Report) -> None:
+        """Called by the engine, in the event loop, after each visit to its thread."""
+        engine = self.engine
+        if engine is None:
+            return
+        session = engine.session
+        members = [member.key for member in session.start.roster.members]
+        for out in report.outgoing:
+            for key in members:
+                self.mesh.send(key, frames.Game(out.data))
+        self._relay(members, report.heard)
+        for key, messages in report.answers:
+            for data in messages:
+                self.mesh.send(key, frames.Game(data))
+        for key, _ in report.garbage:
+            self._garbage[key] += 1
+            if self._garbage[key] > GARBAGE:
+                self.mesh.drop(key)
+        if report.refused is not None:
+            self._notify(News.NOT_MADE, report.refused)
+        if report.events or report.refused is not None:
+            self._on_events(session, report)
+
+    def _on_events(self, session: Session, report: Report) -> None:
+        happened = []
+        outcome = None
+        for event in report.events:
+            match event:
+                case Heard(move=move) if move is not None:
+                    happened.append(move)
+                case StepDone(before=before, after=after):
+                    self._moved_on, self._asked = trio.current_time(), (trio.current_time(), 0)
+                    if len(after.results) > len(before.results):
+                        outcome = after.results[-1]
+                case Convicted(conviction=conviction):
+                    name = session.start.roster.members[conviction.seat].name
+                    self._notify(News.CHEAT, name, conviction.rule, conviction.text, "")
+        away = {seat: self._away[m.key] for seat, m in enumerate(session.start.roster.members) if m.key in self._away}
+        self._tell(game_update(session, tuple(happened), outcome, away))
+        if session.over:
+            self._wish(self._match_over)
+
+    def _relay(self, members: list[bytes], heard: Iterable[Incoming]) -> None:
+        """Pass new messages on to members that do not hear their author themselves."""
+        heard = list(heard)
+        if not heard:
+            return
+        young = trio.current_time() - FLOOD_AGE
+        links = [link for link in self.mesh.links() if link.key in members and link.since < young]
+        for item in heard:
+            for link in links:
+                if link.key != item.key and item.key not in link.hears:
+                    self.mesh.send(link.key, frames.Game(item.data))
+
+    def _match_over(self) -> Iterable[Action]:
+        engine = self.engine
+        if engine is None:
+            return ()
+        assert self._nursery is not None
+        self._stop_engine()
+        self._last = engine.session
+        self._nursery.start_soon(self._keep_match, engine.session)
+        return self.lobby.finished()
+
+    async def _keep_match(self, session: Session) -> None:
+        path = None
+        if self.settings.keep_transcript:
+            folder = self.journal.path.parent / "transcripts"
+            owner = self.mesh.key.hex()[:8]
+            try:
+                path = await trio.to_thread.run_sync(
+                    save_transcript, session.transcript(), self.settings.transcript, folder, owner
+                )
+            except LocalError as error:
+                self._notify(News.WARNING, str(error))
+        winners = tuple(outcome.winner for outcome in session.replica.results)
+        result = StoredResult(session.replica.totals, winners)
+        await trio.to_thread.run_sync(self.journal.finish, session.replica.match, result, path)
+        self._tell(MatchEnded(path, True))
+
+    # -- the network -----------------------------------------------------------------------------------
+
+    async def _hear_mesh(self) -> None:
+        async for event in self.mesh.events:
+            match event:
+                case net.PeerUp():
+                    await self._on_up(event.key)
+                case net.PeerDown():
+                    await self._on_away(event.key, "left" if event.reason is frames.Reason.LEFT else "lost")
+                case net.PeerSilent(silent=True):
+                    await self._on_away(event.key, "silent")
+                case net.PeerSilent():
+                    await self._on_up(event.key)
+                case net.FrameFrom():
+                    await self._on_frame(event.key, event.frame)
+                case net.DialFailed() if event.key is None:
+                    self._notify(News.UNREACHABLE, event.address, event.detail or event.reason.name.lower())
+                case net.DialFailed():
+                    pass
+                case net.StrangerRefused():
+                    self._notify(News.OTHER_VERSION, event.address, event.detail)
+
+    async def _on_up(self, key: bytes) -> None:
+        if self._record:
+            self.mesh.send(key, frames.Here(self._record))
+        await self._change(lambda: self.lobby.on_link(key))
+        if self._away.pop(key, None) is not None and self.engine is not None:
+            self._notify(News.LINK_BACK, self._name(key))
+        if self.engine is not None:
+            self._ask_for_missing(self.engine.session, (key,))
+
+    async def _on_away(self, key: bytes, why: str) -> None:
+        await self._change(lambda: self.lobby.on_gone(key))
+        engine = self.engine
+        if engine is None or key not in [member.key for member in engine.session.start.roster.members]:
+            return
+        if self._away.get(key) != why:
+            self._away[key] = why
+            news = {"left": News.LEFT, "lost": News.LINK_LOST, "silent": News.SILENT}[why]
+            self._notify(news, self._name(key))
+
+    def _name(self, key: bytes) -> str:
+        assert self.engine is not None
+        members = self.engine.session.start.roster.members
+        return next((member.name for member in members if member.key == key), "")
+
+    async def _on_frame(self, key: bytes, frame: object) -> None:
+        engine = self.engine
+        match frame:
+            case frames.Here(record=record):
+                await self._hear_here(key, record)
+            case frames.Game(message=message) if engine is not None:
+                await engine.put(Incoming(key, message))
+            case frames.Sync(match=match, view=view, step=step):
+                if engine is not None and match == engine.match:
+                    await engine.put(Lacking(key, view, step))
+                elif self._last is not None and match == self._last.replica.match:
+                    for data in self._last.messages_since(view, step):
+                        self.mesh.send(key, frames.Game(data))
+            case _:
+                pass
+
+    def _ask_for_missing(self, session: Session, keys: Iterable[bytes] | None = None) -> None:
+        """Tell peers where we stand, so that they send what we lack."""
+        replica = session.replica
+        frame = frames.Sync(replica.match, replica.view, replica.step)
+        for key in [m.key for m in session.start.roster.members] if keys is None else keys:
+            self.mesh.send(key, frame)
+
+    # -- time ------------------------------------------------------------------------------------------
+
+    async def _tick(self) -> None:
+        while True:
+            await trio.sleep(TICK)
+            if self.engine is None or self.lobby.stage < Stage.DEALT:
+                await self._tick_lobby()
+            if self.engine is not None:
+                await self._tick_match(self.engine)
+
+    async def _tick_lobby(self) -> None:
+        now = trio.current_time()
+        roster = self.lobby.can_seal()
+        if roster is None or self.settings.automatic:
+            if self._seal_at is not None:
+                self._seal_at = None
+                self._show_lobby()
+        elif self._seal_at is None:
+            others = [record for record in self.lobby.records().values() if record.key in self.lobby.me.seated]
+            alone = all(record.automatic or record.key == self.mesh.key for record in others)
+            self._seal_at = now if alone else now + COUNTDOWN
+            self._show_lobby()
+        elif now >= self._seal_at:
+            self._seal_at = None
+            await self._change(self.lobby.seal)
+        elif math.ceil(self._seal_at - now) != math.ceil(self._seal_at - now + TICK):
+            self._show_lobby()
+        if self.lobby.stage in (Stage.SEALED, Stage.KEYS) and self.lobby.roster is not None:
+            for member in self.lobby.roster.members:
+                heard = self.mesh.last_heard(member.key)
+                silent = member.key != self.mesh.key and (heard is None or now - heard > SILENT)
+                if silent or (self.engine is not None and now - self._moved_on > STUCK):
+                    await self._change(lambda key=member.key: self.lobby.abandon(key))  # type: ignore[misc]
+                    break
+
+    async def _tick_match(self, engine: Engine) -> None:
+        session, now = engine.session, trio.current_time()
+        if session.at_first_deal and not session.may_deal and self.lobby.may_reach(Stage.DEALT):
+            await self._allow_deal(engine)
+        if self.lobby.stage == Stage.DEALT and not session.at_first_deal and session.may_deal:
+            await self._change(lambda: self.lobby.reached(Stage.PLAYING))
+        asked, times = self._asked
+        if now - asked > LACKING[min(times, len(LACKING) - 1)] and set(session.awaited()) - {session.seat}:
+            self._asked = (now, times + 1)
+            self._ask_for_missing(session)
+
+    async def _allow_deal(self, engine: Engine) -> None:
+        """Bind this seat to the roster, on disk, before its first DEAL can be made."""
+        await self._change(lambda: self.lobby.reached(Stage.DEALT))
+        engine.session.may_deal = True
+        engine.poke(Nudge())
+
+    # -- the screen ------------------------------------------------------------------------------------
+
+    def _tell(self, update: Update) -> None:
+        self._send_update.send_nowait(update)
+
+    def _notify(self, news: News, *words: str) -> None:
+        self._tell(Notice(news, words))
