@@ -118,7 +118,7 @@ class Gate:
 
 
 def _group(host: str) -> str:
-    """One name for all that a machine can call itself cheaply: its IPv6 /64, where that is not everybody's."""
+    """One name for all that a machine can cheaply call itself: its IPv6 /64 unless that is everybody's."""
     try:
         ip = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:

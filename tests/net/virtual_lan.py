@@ -32,7 +32,13 @@ def credentials(number: int) -> Credentials:
 class VirtualStream(trio.abc.HalfCloseableStream):
     """One end of a memory stream. A muted end loses what it sends, without an error, like a pulled cable."""
 
-    def __init__(self, inner: trio.StapledStream, lan: VirtualLan, here: str, there: str) -> None:
+    def __init__(
+        self,
+        inner: trio.StapledStream[trio.testing.MemorySendStream, trio.testing.MemoryReceiveStream],
+        lan: VirtualLan,
+        here: str,
+        there: str,
+    ) -> None:
         self.inner = inner
         self.lan = lan
         self.here = here
@@ -61,8 +67,8 @@ class VirtualStream(trio.abc.HalfCloseableStream):
 
     def reset(self) -> None:
         """Both directions break, as by a TCP reset."""
-        self.inner.send_stream.close()  # type: ignore[attr-defined]
-        self.inner.receive_stream.close()  # type: ignore[attr-defined]
+        self.inner.send_stream.close()
+        self.inner.receive_stream.close()
 
 
 class VirtualListener(trio.abc.Listener[trio.abc.Stream]):

@@ -1,0 +1,119 @@
+"""Real peers in one test process: mesh and discovery of each in the namespace of its own host."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+
+import trio
+
+from otto_p2p.addresses import Address, Interface, list_interfaces, own_addresses, to_dial, usable
+from otto_p2p.adverts import Advert
+from otto_p2p.discovery import AdvertGone, AdvertSeen, Discovery, DiscoveryEvent
+from otto_p2p.events import Event
+from otto_p2p.frames import Reason
+from otto_p2p.mesh import Mesh
+from otto_p2p.streams import CONNECT_SECONDS, LinkError, describe_os_error, listening_port, open_listeners
+from otto_protocol.hashing import Drbg
+from otto_protocol.identity import IdentityKey
+from tests.lan.lab import Host
+
+
+class LanPeer:
+    """A peer of the LAN: everything that it saw is in `adverts`, `gone` and `events`."""
+
+    def __init__(self, host: Host, *, mdns: bool = True, port: int | None = None) -> None:
+        self.host = host
+        self.identity = IdentityKey.generate(Drbg(b"lan peer " + host.name.encode()))
+        self.key = self.identity.public
+        self.adverts: dict[bytes, Advert] = {}
+        self.seen_at: dict[bytes, float] = {}
+        self.linked_at: float | None = None
+        self.gone: list[bytes] = []
+        self.troubles: list[DiscoveryEvent] = []
+        self.events: list[Event] = []
+        self.scope = trio.CancelScope()
+        self._mdns = mdns
+        with host.entered():
+            self.listeners = open_listeners(port)
+            self.port = listening_port(self.listeners)
+
+    def interfaces(self) -> tuple[Interface, ...]:
+        with self.host.entered():
+            return list_interfaces()
+
+    async def dial(self, address: Address) -> trio.abc.Stream:
+        """As `dial_tcp` does, with a socket of this host."""
+        bare, _, scope = address.host.partition("%")
+        family = socket.AF_INET6 if ":" in bare else socket.AF_INET
+        with self.host.entered():
+            index = socket.if_nametoindex(scope) if scope else 0
+            one = trio.socket.socket(family, socket.SOCK_STREAM)
+        try:
+            with trio.fail_after(CONNECT_SECONDS):
+                place = (bare, address.port, 0, index) if ":" in bare else (bare, address.port)
+                await one.connect(place)
+        except trio.TooSlowError:
+            one.close()
+            raise LinkError(Reason.TIMEOUT, str(address)) from None
+        except OSError as error:
+            one.close()
+            raise LinkError(Reason.UNREACHABLE, describe_os_error(error)) from None
+        except BaseException:
+            one.close()
+            raise
+        return trio.SocketStream(one)
+
+    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        self.mesh = Mesh(
+            self.identity,
+            listeners=self.listeners,
+            port=self.port,
+            dial=self.dial,
+            choose=lambda hints: to_dial(hints, usable(self.interfaces())),
+            own=lambda: own_addresses(usable(self.interfaces()), self.port),
+        )
+        self.discovery = Discovery(self.key, interfaces=self.interfaces, in_network=self.host.in_network)
+        self.discovery.publish(
+            Advert(
+                self.key, self.key[:6], self.host.name, bytes(16), "a table", 1, 4, False, False, self.port
+            )
+        )
+        with self.scope:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._collect)
+                await nursery.start(self.mesh.run)
+                if self._mdns:
+                    nursery.start_soon(self._find)
+                    nursery.start_soon(self.discovery.run)
+                task_status.started()
+
+    async def _collect(self) -> None:
+        async for event in self.mesh.events:
+            self.events.append(event)
+
+    async def _find(self) -> None:
+        async for event in self.discovery.events:
+            if isinstance(event, AdvertSeen):
+                self.adverts[event.advert.key] = event.advert
+                self.seen_at.setdefault(event.advert.key, trio.current_time())
+                self.mesh.add_candidate(event.advert.addresses, event.advert.key)
+            elif isinstance(event, AdvertGone):
+                self.adverts.pop(event.key, None)
+                self.gone.append(event.key)
+            else:
+                self.troubles.append(event)
+
+    def linked(self) -> set[bytes]:
+        return {info.key for info in self.mesh.links()}
+
+
+async def until(condition: Callable[[], bool], seconds: float) -> float:
+    """Wait until the condition holds, and say how long that took; fails after so many seconds."""
+    begin = trio.current_time()
+    with trio.move_on_after(seconds):
+        while not condition():
+            await trio.sleep(0.01)
+    taken = trio.current_time() - begin
+    assert condition(), f"not within {seconds} s"
+    return taken
