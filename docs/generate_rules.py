@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from otto_protocol.rules_docs import phase_table
@@ -26,5 +27,16 @@ def page() -> str:
     return SOURCE.read_text(encoding="utf-8") + ABOUT + phase_table()
 
 
+def main(arguments: list[str]) -> int:
+    """Write the page; with `--check` only compare, and return 1 if it differs."""
+    target = DOCS / "rules.md"
+    if "--check" not in arguments:
+        target.write_text(page(), encoding="utf-8")
+    elif target.read_text(encoding="utf-8") != page():
+        print(f"{target.name} differs from what the code makes")
+        return 1
+    return 0
+
+
 if __name__ == "__main__":
-    (DOCS / "rules.md").write_text(page(), encoding="utf-8")
+    raise SystemExit(main(sys.argv[1:]))
