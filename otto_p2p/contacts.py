@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import trio
 
 from otto_p2p.addresses import Address
 from otto_p2p.frames import Reason
-from otto_p2p.link import Link
+from otto_p2p.handshake import Peer
+from otto_p2p.link import Limits, Link, Timing
 
 MAX_ADDRESSES = 16  # of one contact; the oldest that never worked is forgotten first
 
@@ -52,9 +53,9 @@ class Contact:
     _change: trio.Event = field(default_factory=trio.Event)
 
     def add(self, addresses: Iterable[Address]) -> bool:
-        """Remember where it may be; True if one of them is new."""
+        """Remember where it may be, best first; True if one of them is new."""
         new = False
-        for address in addresses:
+        for address in reversed(tuple(addresses)):
             if address not in self.addresses:
                 new = True
                 while len(self.addresses) >= MAX_ADDRESSES:
@@ -78,6 +79,13 @@ class Contact:
         times = [self.heard, self.relayed, self.link.last_heard if self.link else None]
         return max((time for time in times if time is not None), default=None)
 
+    def alive(self, peer: Peer, within: float) -> bool:
+        """Whether there is a link to this run of the peer's program, heard within so many seconds."""
+        link = self.link
+        if link is None or link.reason is not None or link.peer.instance != peer.instance:
+            return False
+        return trio.current_time() - link.last_heard <= within
+
     def changed(self) -> None:
         """Wake who waits in `change`."""
         self._change.set()
@@ -98,3 +106,100 @@ class Contact:
             self.detail,
             self.last_heard(),
         )
+
+
+class ContactBook:
+    """All contacts by key, not more than `limits.contacts`; `added` hears of each new one."""
+
+    def __init__(self, own: bytes, timing: Timing, limits: Limits, added: Callable[[Contact], None]) -> None:
+        self.own = own
+        self.protected: frozenset[bytes] = frozenset()
+        self._timing = timing
+        self._limits = limits
+        self._added = added
+        self._contacts: dict[bytes, Contact] = {}
+
+    def __iter__(self) -> Iterator[Contact]:
+        return iter(tuple(self._contacts.values()))
+
+    def get(self, key: bytes) -> Contact | None:
+        """The contact with this key, if there is one."""
+        return self._contacts.get(key)
+
+    def link(self, key: bytes) -> Link | None:
+        """The link to the peer with this key, if there is one."""
+        contact = self._contacts.get(key)
+        return contact.link if contact is not None else None
+
+    def linked(self) -> Iterator[tuple[Contact, Link]]:
+        """The contacts that have a link, with it."""
+        for contact in self:
+            if contact.link is not None:
+                yield contact, contact.link
+
+    def know(self, key: bytes, introducer: bytes | None = None) -> Contact | None:
+        """The contact with this key, made if there is room for it (`introducer`: who told of it)."""
+        contact = self._contacts.get(key)
+        if contact is None:
+            if key != self.own and key not in self.protected and not self._room(introducer):
+                return None
+            contact = self._contacts[key] = Contact(key, introducer, seen=trio.current_time())
+            contact.protected = key in self.protected
+            self._added(contact)
+        return contact
+
+    def tell(self, contact: Contact, addresses: Iterable[Address]) -> None:
+        """There is a new sign of this contact: it may be at these addresses."""
+        contact.seen = trio.current_time()
+        if contact.add(addresses):
+            contact.changed()
+
+    def protect(self, keys: frozenset[bytes]) -> None:
+        """These are kept whatever happens, the others no more than usual."""
+        self.protected = keys - {self.own}
+        for key in self.protected:
+            self.know(key)
+        for contact in self:
+            contact.protected = contact.key in self.protected
+            if contact.link is not None:
+                contact.link.protected = contact.protected
+
+    def worth_keeping(self, contact: Contact) -> bool:
+        """Whether there is a link, or a sign of it not too long ago."""
+        if contact.link is not None or contact.protected:
+            return True
+        return trio.current_time() - contact.seen < self._timing.forget
+
+    def keeps_old(self, contact: Contact, peer: Peer, *, dialled: bool) -> bool:
+        """Whether the link that exists stays, rather than a new stream, `dialled` by us or by them.
+
+        Both sides come to the same answer: the lower key's stream stays; of two of the same direction the
+        newer one. A link to an earlier run of the peer's program, or one that has gone quiet, never stays.
+        """
+        link = contact.link
+        if link is None or not contact.alive(peer, 2.5 * self._timing.beat):
+            return False
+        return link.dialled != dialled and link.dialled == (self.own < contact.key)
+
+    def forget(self, contact: Contact) -> None:
+        """Take a contact out, if it is still in."""
+        if self._contacts.get(contact.key) is contact:
+            del self._contacts[contact.key]
+
+    def make_room(self) -> bool:
+        """Whether there is room for one that is here itself: one that was only told of may have to go."""
+        if len(self._contacts) < self._limits.contacts:
+            return True
+        for contact in self:
+            if contact.link is None and not contact.protected and contact.introducer is not None:
+                contact.seen = float("-inf")
+                contact.changed()
+                self.forget(contact)
+                return True
+        return False
+
+    def _room(self, introducer: bytes | None) -> bool:
+        if introducer is None:
+            return self.make_room()
+        told = sum(1 for contact in self if contact.introducer == introducer)
+        return told < self._limits.hearsay and len(self._contacts) < self._limits.contacts

@@ -19,6 +19,7 @@ from otto_protocol.errors import LocalError
 
 POLL_SECONDS = 3.0  # between looks at the interfaces
 ANNOUNCE_SECONDS = 5.0
+REPEAT_SECONDS = 30.0
 STALE_SECONDS = 30.0  # an advert that was not repeated for so long is taken for gone
 ASLEEP_SECONDS = 10.0  # a tick so late means that we slept: everything is announced and asked anew
 CLOSE_SECONDS = 2.0
@@ -30,7 +31,7 @@ InNetwork = Callable[[Callable[[], object]], object]
 
 @dataclass(frozen=True, slots=True)
 class AdvertSeen:
-    """A peer is new, or says something new."""
+    """A peer is new, says something new, or is still there (about every `REPEAT_SECONDS`)."""
 
     advert: Advert
 
@@ -57,6 +58,7 @@ class _Known:
     advert: Advert
     sources: dict[int, Advert]  # by responder: the addresses differ
     heard: float
+    told: float
 
 
 class Discovery:
@@ -227,8 +229,11 @@ class Discovery:
         sources[number] = advert
         addresses = dict.fromkeys(address for one in sources.values() for address in one.addresses)
         merged = dataclasses.replace(advert, addresses=tuple(addresses))
-        self._known[instance] = _Known(merged, sources, trio.current_time())
-        if known is None or known.advert != merged:
+        now = trio.current_time()
+        told = known.told if known is not None else now
+        again = known is None or known.advert != merged or now - told >= REPEAT_SECONDS
+        self._known[instance] = _Known(merged, sources, now, now if again else told)
+        if again:
             await self._send.send(AdvertSeen(merged))
 
     async def _gone(self, number: int, instance: str) -> None:

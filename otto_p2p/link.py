@@ -29,6 +29,7 @@ class Timing:
     goodbye: float = 0.5
     first_retry: float = 0.2
     last_retry: float = 5.0
+    hearsay_retry: float = 30.0  # for a peer that others told of and that was never reached
     stagger: float = 0.25  # between the addresses of one peer
     grace: float = 1.0  # how long the higher key waits to be dialled before it dials itself
     handshake: float = 10.0
@@ -43,9 +44,9 @@ class Limits:
 
     links: int = 64
     links_per_host: int = 24
-    contacts: int = 128
+    contacts: int = 96
     hearsay: int = 32  # contacts that one peer may tell of
-    strangers: int = 64
+    strangers: int = 48
     strangers_per_host: int = 16
     strangers_rate: float = 4.0  # a second from one host, above the burst
     strangers_burst: float = 24.0
@@ -55,6 +56,8 @@ class Limits:
     frames_burst: float = 2000.0
     bytes_rate: float = 1 << 20
     bytes_burst: float = 4 << 20
+    gossip_rate: float = 1.0  # address frames a second from one peer
+    gossip_burst: float = 128.0
     events: int = 256
 
 
@@ -97,6 +100,7 @@ class Link:
         self._wake = trio.Event()
         self._drained = trio.Event()
         self._scope = trio.CancelScope()
+        self.gossip = Bucket(limits.gossip_rate, limits.gossip_burst, trio.current_time)
         self._throttle_frames = Bucket(limits.frames_rate, limits.frames_burst, trio.current_time)
         self._throttle_bytes = Bucket(limits.bytes_rate, limits.bytes_burst, trio.current_time)
 
@@ -209,7 +213,7 @@ class Link:
             if self._busy:
                 self._mark()
             elif late > timing.stall:
-                self.last_heard += late
+                self.last_heard = min(self.last_heard + late, trio.current_time())
             quiet = trio.current_time() - self.last_heard
             if quiet > timing.dead:
                 self.end(Reason.SILENT, f"nothing heard for {quiet:.0f} s")

@@ -15,11 +15,10 @@ from collections.abc import Callable, Iterable, Sequence
 import trio
 
 from otto_p2p.addresses import Address, list_interfaces, parse_hint, to_dial, usable
-from otto_p2p.contacts import Contact, ContactInfo
-from otto_p2p.dialling import race
+from otto_p2p.contacts import Contact, ContactBook, ContactInfo
+from otto_p2p.dialling import Choose, Dialler
 from otto_p2p.door import Door
 from otto_p2p.events import (
-    DialFailed,
     Event,
     FrameFrom,
     LinkInfo,
@@ -42,7 +41,7 @@ from otto_p2p.frames import (
     Reason,
     encode_frame,
 )
-from otto_p2p.handshake import Half, OtherPeer, Peer, Self, Signer, finish
+from otto_p2p.handshake import Peer, Self, Signer
 from otto_p2p.link import Limits, Link, Timing
 from otto_p2p.streams import Dial, FrameStream, LinkError, dial_tcp
 from otto_p2p.tls import Credentials, make_credentials
@@ -51,7 +50,6 @@ from otto_protocol.roster import PROTOCOL_VERSION
 
 REMEMBERED_STRANGERS = 64
 
-Choose = Callable[[Iterable[Address]], Sequence[Address]]
 Remote = Callable[[trio.abc.Stream], str]
 
 
@@ -97,14 +95,22 @@ class Mesh:
         self.timing = timing or Timing()
         self.limits = limits or Limits()
         self._listeners = listeners
-        self._dial = dial
-        self._choose = choose
         self._own = own
         self._remote = remote
-        self._jitter = jitter or random.Random(rng(8))
         self._self = Self(identity, credentials or make_credentials(), rng(16), version, rng, lambda: port)
-        self._contacts: dict[bytes, Contact] = {}
-        self._protected: frozenset[bytes] = frozenset()
+        self._book = ContactBook(self.key, self.timing, self.limits, self._added)
+        self._dialler = Dialler(
+            self._self,
+            self._book,
+            dial=dial,
+            choose=choose,
+            attach=lambda contact, frames, peer, address: self._attach(
+                contact, frames, peer, str(address), dialled=True
+            ),
+            failed=self._tell,
+            timing=self.timing,
+            jitter=jitter or random.Random(rng(8)),
+        )
         self._own_hints: tuple[str, ...] = ()
         self._targets: dict[str, tuple[Address, ...]] = {}
         self._refusals: dict[str, Reason] = {}
@@ -133,10 +139,10 @@ class Mesh:
                     self._work = work
                     for listener in self._listeners:
                         work.start_soon(door.serve, listener)
-                    for contact in self._contacts.values():
-                        work.start_soon(self._keep, contact)
+                    for contact in self._book:
+                        work.start_soon(self._dialler.keep, contact)
                     for label, addresses in self._targets.items():
-                        work.start_soon(self._seek, label, addresses)
+                        work.start_soon(self._dialler.seek, label, addresses)
                     task_status.started()
                     await self._watch_own_addresses()
             finally:
@@ -144,6 +150,7 @@ class Mesh:
                 with trio.move_on_after(self.timing.goodbye, shield=True):
                     await self._goodbye()
                 self._links.cancel_scope.cancel()
+        self._send_event.close()
 
     def add_candidate(self, addresses: Iterable[Address], key: bytes | None = None, label: str = "") -> None:
         """A peer may be at these addresses: from discovery (with its key), or typed by somebody (without).
@@ -156,11 +163,11 @@ class Mesh:
             if name not in self._targets:
                 self._targets[name] = typed
                 if self._work is not None:
-                    self._work.start_soon(self._seek, name, typed)
+                    self._work.start_soon(self._dialler.seek, name, typed)
         elif key != self.key:
-            contact = self._contact(key, None)
+            contact = self._book.know(key)
             if contact is not None:
-                self._tell_addresses(contact, addresses)
+                self._book.tell(contact, addresses)
 
     def announce(self, hints: Iterable[Address]) -> None:
         """Where we can be dialled, best first: told to every peer now and on every new link."""
@@ -170,7 +177,7 @@ class Mesh:
 
     def send(self, key: bytes, frame: Frame) -> bool:
         """Queue a frame for one peer; False without a link. Never waits; a full queue ends the link."""
-        link = self._link(key)
+        link = self._book.link(key)
         return link is not None and link.send(encode_frame(frame))
 
     def broadcast(self, frame: Frame, *, but: Iterable[bytes] = ()) -> frozenset[bytes]:
@@ -178,24 +185,18 @@ class Mesh:
         skip = frozenset(but)
         data = encode_frame(frame)
         return frozenset(
-            key
-            for key, contact in list(self._contacts.items())
-            if key not in skip and contact.link is not None and contact.link.send(data)
+            contact.key
+            for contact, link in self._book.linked()
+            if contact.key not in skip and link.send(data)
         )
 
     def protect(self, keys: Iterable[bytes]) -> None:
         """The peers of our game: kept for ever, never refused for want of room, not throttled."""
-        self._protected = frozenset(keys) - {self.key}
-        for key in self._protected:
-            self._contact(key, None)
-        for contact in self._contacts.values():
-            contact.protected = contact.key in self._protected
-            if contact.link is not None:
-                contact.link.protected = contact.protected
+        self._book.protect(frozenset(keys))
 
     def drop(self, key: bytes, reason: Reason = Reason.UNWANTED) -> None:
         """End the link to a peer that misbehaves, and do not let it in again for a while."""
-        contact = self._contacts.get(key)
+        contact = self._book.get(key)
         if contact is not None:
             contact.refused_until = trio.current_time() + self.timing.refuse
             if contact.link is not None:
@@ -203,9 +204,9 @@ class Mesh:
 
     def links(self) -> tuple[LinkInfo, ...]:
         """All links now, by key."""
-        return tuple(
+        infos = [
             LinkInfo(
-                key,
+                contact.key,
                 link.remote,
                 link.dialled,
                 link.since,
@@ -214,16 +215,17 @@ class Mesh:
                 link.queued,
                 frozenset(entry.key for entry in link.heard.heard),
             )
-            for key, link in sorted((k, c.link) for k, c in self._contacts.items() if c.link is not None)
-        )
+            for contact, link in self._book.linked()
+        ]
+        return tuple(sorted(infos, key=lambda info: info.key))
 
     def contacts(self) -> tuple[ContactInfo, ...]:
         """All known peers, linked or not, by key."""
-        return tuple(contact.info() for _, contact in sorted(self._contacts.items()))
+        return tuple(sorted((contact.info() for contact in self._book), key=lambda info: info.key))
 
     def last_heard(self, key: bytes) -> float | None:
         """When a peer was last heard, directly or as others tell, on trio's clock; None if never."""
-        contact = self._contacts.get(key)
+        contact = self._book.get(key)
         return contact.last_heard() if contact is not None else None
 
     async def _watch_own_addresses(self) -> None:
@@ -237,182 +239,35 @@ class Mesh:
             await trio.sleep(self.timing.look)
         await trio.sleep_forever()
 
-    # Contacts
+    def _added(self, contact: Contact) -> None:
+        if self._work is not None:
+            self._work.start_soon(self._dialler.keep, contact)
 
-    def _link(self, key: bytes) -> Link | None:
-        contact = self._contacts.get(key)
-        return contact.link if contact is not None else None
-
-    def _contact(self, key: bytes, introducer: bytes | None) -> Contact | None:
-        """The contact with this key, made if there is room for it."""
-        contact = self._contacts.get(key)
-        if contact is None:
-            room = len(self._contacts) < self.limits.contacts or key in self._protected
-            if introducer is not None:
-                told = sum(1 for c in self._contacts.values() if c.introducer == introducer)
-                room = room and told < self.limits.hearsay
-            if not room:
-                return None
-            contact = self._contacts[key] = Contact(key, introducer, seen=trio.current_time())
-            contact.protected = key in self._protected
-            if self._work is not None:
-                self._work.start_soon(self._keep, contact)
-        return contact
-
-    def _tell_addresses(self, contact: Contact, addresses: Iterable[Address]) -> None:
-        contact.seen = trio.current_time()
-        if contact.add(addresses):
-            contact.changed()
-
-    async def _keep(self, contact: Contact) -> None:
-        """Keep one peer connected, as long as there is a reason to."""
-        attempts = 0
-        while contact.link is not None or self._worth_keeping(contact):
-            if contact.link is not None:
-                since = trio.current_time()
-                await contact.change()
-                if contact.link is None:
-                    # Links that end at once are not dialled again at once.
-                    attempts = 1 if trio.current_time() - since > self.timing.last_retry else attempts + 1
-                continue
-            with trio.move_on_after(self._delay(contact, attempts)):
-                while contact.link is None:
-                    await contact.change()
-                continue
-            if not contact.addresses:
-                with trio.move_on_after(self.timing.forget):
-                    await contact.change()
-                continue
-            attempts += 1
-            try:
-                await self._reach(contact)
-            except LinkError as error:
-                await self._failed(contact, error)
-        if self._contacts.get(contact.key) is contact:
-            del self._contacts[contact.key]
-
-    def _worth_keeping(self, contact: Contact) -> bool:
-        return contact.protected or trio.current_time() - contact.seen < self.timing.forget
-
-    def _delay(self, contact: Contact, attempts: int) -> float:
-        if attempts == 0:
-            return 0.0 if self.key < contact.key else self.timing.grace
-        if contact.left or trio.current_time() < contact.refused_until:
-            return self.timing.last_retry
-        return self._backoff(attempts)
-
-    def _backoff(self, attempts: int) -> float:
-        delay = min(self.timing.last_retry, self.timing.first_retry * 2.0 ** min(attempts - 1, 16))
-        return delay * self._jitter.uniform(0.75, 1.25)
-
-    async def _failed(self, contact: Contact, error: LinkError) -> None:
-        if error.reason != contact.problem and error.reason != Reason.DUPLICATE:
-            contact.problem = error.reason
-            contact.detail = error.detail
-            address = str(next(iter(contact.best_first()), ""))
-            await self._send_event.send(DialFailed(contact.key, address, error.reason, error.detail))
-
-    async def _reach(self, contact: Contact) -> None:
-        """One attempt to get a link to a known peer. Raises LinkError; returns when there is one."""
-        addresses = self._choose(contact.best_first())
-        if not addresses:
-            raise LinkError(Reason.UNREACHABLE, "no address that fits this network")
-        found: tuple[Half, Address] | None = None
-        try:
-            # A link that comes about meanwhile, dialled by the other side, ends the attempt.
-            with trio.CancelScope() as contact.dialling:
-                found = await self._race(addresses, contact.key)
-        finally:
-            contact.dialling = None
-        if found is not None:
-            await self._finish(*found)
-
-    async def _race(self, addresses: Sequence[Address], expected: bytes | None) -> tuple[Half, Address]:
-        def other(address: Address, error: OtherPeer) -> None:
-            expecting = self._contacts.get(expected) if expected is not None else None
-            if expecting is not None:
-                expecting.addresses.pop(address, None)
-            found = self._contact(error.peer.key, None)
-            if found is not None:
-                self._tell_addresses(found, [address])
-
-        return await race(self._self, self._dial, addresses, expected, self.timing, other)
-
-    async def _seek(self, label: str, addresses: tuple[Address, ...]) -> None:
-        """Dial an address that somebody typed, whenever no link to who answered there exists."""
-        attempts = 0
-        problem: Reason | None = None
-        while True:
-            attempts += 1
-            try:
-                half, address = await self._race(addresses, None)
-                contact = self._contact(half.peer.key, None)
-                if contact is None:
-                    await half.frames.aclose()
-                    raise LinkError(Reason.BUSY, "too many peers")
-                if contact.link is None:
-                    await self._finish(half, address)
-                else:
-                    await half.frames.aclose()
-                    contact.worked(address)
-                problem = None
-                attempts = 0
-                while contact.link is not None:
-                    await contact.change()
-                # Its own task dials it first; if it is gone for good, somebody else may be there by now.
-                await trio.sleep(self.timing.last_retry)
-            except LinkError as error:
-                if error.reason not in (problem, Reason.DUPLICATE):
-                    problem = error.reason
-                    await self._send_event.send(DialFailed(None, label, error.reason, error.detail))
-                if error.reason == Reason.MYSELF:
-                    return
-                await trio.sleep(self._backoff(max(attempts, 1)))
-
-    async def _finish(self, half: Half, address: Address) -> None:
-        contact = self._contact(half.peer.key, None)
-        if contact is None:
-            await half.frames.aclose()
-            raise LinkError(Reason.BUSY, "too many peers")
-        async with contact.finishing:
-            if self._keeps_old(contact, half.peer, dialled=True):
-                await half.frames.aclose()
-                return
-            try:
-                with trio.fail_after(self.timing.handshake):
-                    frames = await finish(half)
-            except trio.TooSlowError:
-                raise LinkError(Reason.TIMEOUT, str(address)) from None
-            contact.worked(address)
-            if self._keeps_old(contact, half.peer, dialled=True):
-                await frames.aclose()
-            else:
-                self._attach(contact, frames, half.peer, str(address), dialled=True)
+    async def _tell(self, event: Event) -> None:
+        await self._send_event.send(event)
 
     # Peers that dialled us
 
     def _judge(self, peer: Peer, host: str) -> Reason:
         """Whether a proven peer that dialled us gets a link."""
-        contact = self._contacts.get(peer.key)
+        contact = self._book.get(peer.key)
         if contact is not None:
             if trio.current_time() < contact.refused_until:
                 return Reason.UNWANTED
-            if self._keeps_old(contact, peer, dialled=False):
+            if self._book.keeps_old(contact, peer, dialled=False):
                 return Reason.DUPLICATE
-        if peer.key in self._protected or (contact is not None and contact.link is not None):
+        if peer.key in self._book.protected or (contact is not None and contact.link is not None):
             return Reason.OK
-        linked = [c.link for c in self._contacts.values() if c.link is not None and not c.protected]
+        linked = [link for _, link in self._book.linked() if not link.protected]
         from_host = sum(1 for link in linked if link.remote == host and not link.dialled)
         if len(linked) >= self.limits.links or (host and from_host >= self.limits.links_per_host):
             return Reason.BUSY
-        if contact is None and len(self._contacts) >= self.limits.contacts and not self._make_room():
-            return Reason.BUSY
-        return Reason.OK
+        return Reason.OK if contact is not None or self._book.make_room() else Reason.BUSY
 
     def _admit(self, frames: FrameStream, peer: Peer, host: str) -> bool:
-        contact = self._contact(peer.key, None)
+        contact = self._book.know(peer.key)
         # Judged again: the verdict took time to send, and a stream of ours may have come about in it.
-        if contact is None or self._keeps_old(contact, peer, dialled=False):
+        if contact is None or self._book.keeps_old(contact, peer, dialled=False):
             return False
         self._attach(contact, frames, peer, host, dialled=False)
         return True
@@ -426,29 +281,6 @@ class Mesh:
             except trio.WouldBlock:
                 return
             self._refusals[host] = error.reason
-
-    def _make_room(self) -> bool:
-        """Forget a contact that was only told of, for one that is here."""
-        for contact in self._contacts.values():
-            if contact.link is None and not contact.protected and contact.introducer is not None:
-                contact.seen = float("-inf")
-                contact.changed()
-                del self._contacts[contact.key]
-                return True
-        return False
-
-    def _keeps_old(self, contact: Contact, peer: Peer, *, dialled: bool) -> bool:
-        """Whether the link that exists stays, rather than a new stream, `dialled` by us or by them.
-
-        Both sides come to the same answer: the lower key's stream stays; of two of the same direction the
-        newer one. A link to an earlier run of the peer's program, or one that has gone quiet, never stays.
-        """
-        link = contact.link
-        if link is None or link.reason is not None or link.peer.instance != peer.instance:
-            return False
-        if trio.current_time() - link.last_heard > 2.5 * self.timing.beat:
-            return False
-        return link.dialled != dialled and link.dialled == (self.key < contact.key)
 
     # Links
 
@@ -487,7 +319,7 @@ class Mesh:
     async def _run_link(self, contact: Contact, link: Link, old: Link | None) -> None:
         if old is not None:
             await old.finished.wait()
-        await self._send_event.send(PeerUp(contact.key, link.remote))
+        await self._tell(PeerUp(contact.key, link.remote))
         await link.run()
         contact.heard = link.last_heard
         contact.seen = trio.current_time()
@@ -498,34 +330,37 @@ class Mesh:
             if reason == Reason.GARBAGE:
                 contact.refused_until = trio.current_time() + self.timing.refuse
             contact.changed()
-        await self._send_event.send(PeerDown(contact.key, reason, link.detail))
+        await self._tell(PeerDown(contact.key, reason, link.detail))
         link.finished.set()
 
     async def _on_frame(self, link: Link, frame: Frame) -> None:
         if isinstance(frame, Beat):
             link.heard = frame
-            self._take_beat(frame)
+            # In a game only those who play it can vouch for somebody.
+            if not self._book.protected or link.protected:
+                self._take_beat(frame)
         elif isinstance(frame, Peers):
-            self._take_peers(link, frame)
+            if link.gossip.take() == 0.0:
+                self._take_peers(link, frame)
         elif not isinstance(frame, Bye):
-            await self._send_event.send(FrameFrom(link.peer.key, frame))
+            await self._tell(FrameFrom(link.peer.key, frame))
 
     async def _on_silence(self, link: Link, silent: bool) -> None:
-        await self._send_event.send(PeerSilent(link.peer.key, silent))
+        await self._tell(PeerSilent(link.peer.key, silent))
 
     def _beat(self) -> bytes:
         now = trio.current_time()
         heard = [
-            Heard(key, min(MAX_AGE, int(1000 * (now - contact.link.last_heard))))
-            for key, contact in self._contacts.items()
-            if contact.link is not None and not contact.link.silent
+            Heard(contact.key, min(MAX_AGE, int(1000 * (now - link.last_heard))))
+            for contact, link in self._book.linked()
+            if not link.silent
         ]
         return encode_frame(Beat(tuple(heard[:MAX_PEERS])))
 
     def _take_beat(self, beat: Beat) -> None:
         now = trio.current_time()
         for entry in beat.heard:
-            contact = self._contacts.get(entry.key)
+            contact = self._book.get(entry.key)
             if contact is not None:
                 then = now - entry.age / 1000
                 contact.relayed = then if contact.relayed is None else max(then, contact.relayed)
@@ -535,9 +370,9 @@ class Mesh:
     def _greet(self, link: Link) -> None:
         hints = [PeerHint(self.key, self._own_hints)] if self._own_hints else []
         hints += [
-            PeerHint(key, contact.announced)
-            for key, contact in self._contacts.items()
-            if contact.link is not None and contact.link is not link and contact.announced
+            PeerHint(contact.key, contact.announced)
+            for contact, other in self._book.linked()
+            if other is not link and contact.announced
         ]
         if hints:
             link.send(encode_frame(Peers(tuple(hints[:MAX_PEERS]))))
@@ -548,16 +383,16 @@ class Mesh:
             if hint.key == self.key or not addresses:
                 continue
             if hint.key == link.peer.key:
-                contact = self._contacts.get(hint.key)
+                contact = self._book.get(hint.key)
                 # Only what a peer says of itself is passed on: hearsay does not spread.
                 if contact is not None and contact.announced != hint.addresses:
                     contact.announced = hint.addresses
-                    self._tell_addresses(contact, addresses)
+                    self._book.tell(contact, addresses)
                     self._broadcast_peers(hint)
             else:
-                told = self._contact(hint.key, link.peer.key)
+                told = self._book.know(hint.key, link.peer.key)
                 if told is not None and told.link is None:
-                    self._tell_addresses(told, addresses)
+                    self._book.tell(told, addresses)
 
     def _broadcast_peers(self, hint: PeerHint) -> None:
         if hint.addresses:
@@ -566,9 +401,8 @@ class Mesh:
     async def _goodbye(self) -> None:
         data = encode_frame(Bye(int(Reason.OK)))
         async with trio.open_nursery() as nursery:
-            for contact in self._contacts.values():
-                if contact.link is not None:
-                    nursery.start_soon(contact.link.say_goodbye, data)
+            for _, link in self._book.linked():
+                nursery.start_soon(link.say_goodbye, data)
 
 
 async def _shielded_nursery(task_status: trio.TaskStatus[trio.Nursery]) -> None:
