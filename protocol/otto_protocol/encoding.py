@@ -64,7 +64,9 @@ def decode(data: bytes, max_bytes: int = MAX_BYTES) -> Value:
     if len(data) > max_bytes:
         raise DecodeError(f"{len(data)} bytes where at most {max_bytes} are allowed")
     try:
-        value = msgpack.unpackb(data, use_list=False, raw=False, strict_map_key=True, max_map_len=0, max_ext_len=0)
+        value = msgpack.unpackb(
+            data, use_list=False, raw=False, strict_map_key=True, max_map_len=0, max_ext_len=0
+        )
         _require_plain(value, MAX_DEPTH)
         again = msgpack.packb(value, use_bin_type=True)
     except (ValueError, TypeError, OverflowError, msgpack.UnpackException, RecursionError) as error:
@@ -100,9 +102,7 @@ def unpack(cls: type[T], data: bytes, max_bytes: int = MAX_BYTES) -> T:
 
 def to_value(record: Any) -> tuple[Value, ...]:
     """The fields of a dataclass in wire order, checked against their declarations."""
-    return tuple(
-        field.write(getattr(record, name)) for name, field in _fields(type(record))
-    )
+    return tuple(field.write(getattr(record, name)) for name, field in _fields(type(record)))
 
 
 def from_value(cls: type[T], value: Value) -> T:
@@ -131,10 +131,16 @@ class _Field:
     text: str
 
 
-@functools.cache
+_known: dict[type[Any], tuple[tuple[str, _Field], ...]] = {}
+
+
 def _fields(cls: type[Any]) -> tuple[tuple[str, _Field], ...]:
-    hints = typing.get_type_hints(cls, include_extras=True)
-    return tuple((field.name, _field(hints[field.name])) for field in dataclasses.fields(cls))
+    found = _known.get(cls)
+    if found is None:
+        hints = typing.get_type_hints(cls, include_extras=True)
+        found = tuple((field.name, _field(hints[field.name])) for field in dataclasses.fields(cls))
+        _known[cls] = found
+    return found
 
 
 def _field(hint: Any) -> _Field:
@@ -154,9 +160,10 @@ def _field(hint: Any) -> _Field:
         item, ellipsis = typing.get_args(hint)
         assert ellipsis is ...
         return _sequence(_field(item), *_lengths(limits))
-    assert dataclasses.is_dataclass(hint), hint
+    assert isinstance(hint, type) and dataclasses.is_dataclass(hint), hint
+    record: type[Any] = hint
     return _Field(
-        functools.partial(from_value, hint), to_value, f"[{', '.join(n for n, _ in _fields(hint))}]"
+        functools.partial(from_value, record), to_value, f"[{', '.join(n for n, _ in _fields(record))}]"
     )
 
 

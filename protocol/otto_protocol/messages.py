@@ -9,7 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Union
 
-from otto_protocol.encoding import AtMost, DecodeError, Exactly, Max, Value, decode, encode, from_value, pack, to_value, unpack
+from otto_protocol.encoding import (
+    AtMost,
+    Exactly,
+    Max,
+    Value,
+    decode,
+    encode,
+    from_value,
+    pack,
+    to_value,
+    unpack,
+)
+from otto_protocol.errors import DecodeError
 from otto_protocol.hashing import tagged_hash
 from otto_protocol.identity import IdentityKey, verify
 from otto_protocol.roster import MAX_SEATS, Digest, Signature

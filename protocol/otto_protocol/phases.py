@@ -45,7 +45,8 @@ class Event(enum.Enum):
     ANOTHER_GAME = "the match has another game"
     RESTART = "seats are gone before the first deal was complete"
     HEAL = "seats are gone, others hold hidden cards"
-    BROKEN_OFF = "seats are gone, and only one is left"
+    AGAIN = "seats are gone: the others sign the result in the new view"
+    DESERTED = "before the first deal all but one seat are gone"
 
 
 class Who(enum.Enum):
@@ -129,12 +130,19 @@ BEFORE_DEAL = (Phase.KEY_COMMIT, Phase.KEY_OPEN, Phase.SHUFFLE, Phase.PROVE, Pha
 """A loss in one of these starts the game again from the keys: nothing was at stake yet."""
 
 
+LOSS = (Event.RESTART, Event.DESERTED, Event.AGAIN, Event.HEAL)
+"""What the loss of seats can lead to; without any of these the game goes on as after a step of PLAY."""
+
+for _phase in Phase:
+    if _phase in BEFORE_DEAL:
+        TABLE[_phase, Event.RESTART] = Phase.KEY_COMMIT
+        TABLE[_phase, Event.DESERTED] = Phase.OVER
+    elif _phase is Phase.RESULT:
+        TABLE[_phase, Event.AGAIN] = Phase.RESULT
+    elif _phase is not Phase.OVER:
+        TABLE[_phase, Event.HEAL] = Phase.HEAL_SHUFFLE
+
+
 def after(phase: Phase, event: Event) -> Phase:
     """The phase that follows; a KeyError here is a bug of ours, never something that a peer can cause."""
-    if event is Event.RESTART:
-        return Phase.KEY_COMMIT
-    if event is Event.HEAL:
-        return Phase.HEAL_SHUFFLE
-    if event is Event.BROKEN_OFF:
-        return Phase.RESULT
     return TABLE[phase, event]

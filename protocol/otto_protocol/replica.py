@@ -10,34 +10,25 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NoReturn, Self, Union
+from typing import Self, Union
 
 from otto_protocol import deck as cards
+from otto_protocol import healing, moves, phases, proofs, rules, shuffle
 from otto_protocol import messages as m
-from otto_protocol import commitments, moves, phases, proofs, rules, shuffle
 from otto_protocol.deck import Ciphertext, Deck
-from otto_protocol.errors import DecodeError, IllegalMove, PeerFault
-from otto_protocol.group import POINT_BYTES, Point, add, decode_point, sub
+from otto_protocol.errors import PeerFault
+from otto_protocol.group import Point, add
 from otto_protocol.hashing import Drbg, Rng, random_below, shuffled, tagged_hash
 from otto_protocol.phases import Event, Phase, Who
+from otto_protocol.plays import Played, Promise, check_play
+from otto_protocol.points import many_points, one_point, whole_deck
 from otto_protocol.roster import Roster
 from otto_protocol.rules_end import Outcome
 from otto_protocol.rules_end import outcome as outcome_of
 from otto_protocol.rules_state import Phase as Play
 from otto_protocol.rules_state import State
+from otto_protocol.rules_seats import healed, remove_seats
 from otto_protocol.rules_state import start as start_game
-
-
-@dataclass(frozen=True, slots=True)
-class Promise:
-    """A commitment (32 bytes) and the context that it was made in (32 bytes)."""
-
-    context: bytes
-    digest: bytes
-
-    def kept_by(self, content: bytes, nonce: bytes) -> bool:
-        """Whether `content` under `nonce` is what was committed to."""
-        return commitments.check(self.digest, self.context, content, nonce)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +41,7 @@ class Shuffled:
     after: Deck
 
 
-@dataclass(frozen=True, slots=True)
-class Played:
-    """What a message of PLAY means to the rules, and the promise that it makes, if any."""
-
-    move: moves.Move
-    promise: Promise | None = None
-
-
-Effect = Union[bytes, Point, Deck, tuple[Point, ...], Promise, Played, None]
+Effect = Union[bytes, Point, Deck, tuple[Point, ...], Promise, Played, healing.Given, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +84,7 @@ class Replica:
         self.pile: dict[int, Ciphertext] = {}  # slots of the draw pile: (a, b) under the joint key
         self.held: dict[int, Ciphertext] = {}  # slots that have an owner: (a, b - everybody else's shares)
         self.state: State | None = None
+        self.heal: healing.Heal | None = None
 
     # -- who speaks ---------------------------------------------------------------------------------
 
@@ -131,6 +115,12 @@ class Replica:
         """The joint key of this game."""
         assert self.joint is not None
         return self.joint
+
+    @property
+    def healing(self) -> healing.Heal:
+        """The heal under way."""
+        assert self.heal is not None
+        return self.heal
 
     def _shufflers(self) -> tuple[int, ...]:
         return tuple(seat for seat in self.order if seat in self.live)
@@ -176,7 +166,7 @@ class Replica:
             case m.KeyOpen():
                 return self._check_key(seat, body)
             case m.Shuffle():
-                return self._check_deck(seat, body)
+                return whole_deck(seat, "P6", body.deck, len(self.deck))
             case m.ShuffleProof():
                 return body.proof
             case m.Shares():
@@ -188,140 +178,26 @@ class Replica:
                     raise PeerFault(seat, "P11", "another result than the log gives")
                 return None
             case m.HealProof() | m.Raise() | m.Tags():
-                raise PeerFault(seat, "P3", "nothing is being healed")
+                return healing.check(self, seat, body)
             case _:
-                return self._check_play(seat, body)
+                return check_play(self, seat, body)
 
     def _check_key(self, seat: int, body: m.KeyOpen) -> Point:
         promise = self.promises[seat, "key"]
         if not promise.kept_by(self.key_commitment_content(body), body.nonce):
             raise PeerFault(seat, "P4", "the opened key is not the committed one")
-        key = _point(seat, "P5", body.key)
+        key = one_point(seat, "P5", body.key)
         if not proofs.check_key(key, body.possession, promise.context):
             raise PeerFault(seat, "P5", "no proof of possession of the key")
         return key
 
-    def _check_deck(self, seat: int, body: m.Shuffle) -> Deck:
-        try:
-            deck = cards.decode_deck(body.deck)
-        except DecodeError as error:
-            raise PeerFault(seat, "P6", str(error)) from None
-        if len(deck) != len(self.deck):
-            raise PeerFault(seat, "P6", f"{len(deck)} cards where {len(self.deck)} were")
-        return deck
-
     def _check_shares(self, seat: int, body: m.Shares) -> tuple[Point, ...]:
         slots = self.slots_to_share(seat)
-        shares = _points(seat, "P8", body.shares, len(slots))
+        shares = many_points(seat, "P8", body.shares, len(slots))
         bases = [self.pile[slot][0] for slot in slots]
         if not proofs.check_shares(self.keys[seat], bases, shares, body.proof, self.context("shares", seat)):
             raise PeerFault(seat, "P9", "the proof of the shares does not hold")
         return shares
-
-    def _check_play(self, seat: int, body: m.Body) -> Played:
-        played = self._meaning(seat, body)
-        try:
-            rules.check(self.play, played.move)
-        except IllegalMove as error:
-            raise PeerFault(seat, error.rule, error.text) from None
-        return played
-
-    def _meaning(self, seat: int, body: m.Body) -> Played:
-        match body:
-            case m.Choose():
-                return self._promising(moves.Choose(seat, body.slots), "number", body.commitment)
-            case m.Challenge():
-                return Played(moves.Challenge(seat, body.target))
-            case m.LayDuel():
-                return self._promising(moves.LayDuel(seat), "duel", body.commitment)
-            case m.Guess():
-                return Played(moves.Guess(seat, body.colour))
-            case m.OpenDuel():
-                card = self._open_promised(seat, "duel", body.slot, body.nonce, body.opening)
-                return Played(moves.OpenDuel(seat, body.slot, card))
-            case m.LoseCard():
-                self._require_own(seat, "T13", (body.slot,), self.play.collections[seat])
-                (card,) = self.open_cards(seat, (body.slot,), body.opening)
-                return Played(moves.LoseCard(seat, body.slot, card))
-            case m.Lead():
-                return self._promising(moves.Lead(seat, body.number), "lead", body.commitment)
-            case m.Answer():
-                self._require_own(seat, "T7", (body.slot,), self.play.hands[seat])
-                (card,) = self.open_cards(seat, (body.slot,), body.opening)
-                return Played(moves.Answer(seat, body.slot, card))
-            case m.SitOut():
-                slots = tuple(sorted(self.play.hands[seat]))
-                opened = self.open_cards(seat, slots, body.opening)
-                return Played(moves.SitOut(seat, tuple(zip(slots, opened, strict=True))))
-            case m.OpenLead():
-                card = self._open_promised(seat, "lead", body.slot, body.nonce, body.opening)
-                return Played(moves.OpenLead(seat, body.slot, card))
-            case m.Exchange():
-                return Played(moves.Exchange(seat, body.take))
-            case m.Collect():
-                return Played(moves.Collect(seat, body.slots))
-            case m.Otto():
-                self._check_otto_promise(seat, True, body.nonce)
-                self._check_number(seat, body.number, body.number_nonce)
-                if len(set(body.bonus)) != len(body.bonus):
-                    raise PeerFault(seat, "R14", "a bonus card is counted twice")
-                self._require_own(seat, "R14", body.bonus, self.play.hands[seat])
-                slots = tuple(sorted((*self.play.collections[seat], *body.bonus)))
-                opened = self.open_cards(seat, slots, body.opening)
-                return Played(moves.Say(seat, True, body.number, tuple(zip(slots, opened, strict=True))))
-            case m.GoOn():
-                self._check_otto_promise(seat, False, body.nonce)
-                return Played(moves.Say(seat, False))
-            case m.Score():
-                self._check_number(seat, body.number, body.number_nonce)
-                slots = tuple(sorted(self.play.collections[seat]))
-                opened = self.open_cards(seat, slots, body.opening)
-                return Played(moves.Score(seat, body.number, tuple(zip(slots, opened, strict=True))))
-            case _:
-                raise PeerFault(seat, "P3", f"{type(body).__name__} is no move")
-
-    def _promising(self, move: moves.Move, what: str, commitment: bytes) -> Played:
-        return Played(move, Promise(self.context(what, move.seat), commitment))
-
-    def _require_own(self, seat: int, rule: str, slots: tuple[int, ...], own: tuple[int, ...]) -> None:
-        if not set(slots) <= set(own):
-            raise PeerFault(seat, rule, "a card that is not there")
-
-    def _check_number(self, seat: int, number: int, nonce: bytes) -> None:
-        if not self.promises[seat, "number"].kept_by(bytes([number]), nonce):
-            raise PeerFault(seat, "P4", "another number than the one committed to")
-
-    def _check_otto_promise(self, seat: int, otto: bool, nonce: bytes) -> None:
-        promise = self.promises.get((seat, "otto"))
-        kept = nonce == b"" if promise is None else promise.kept_by(bytes([otto]), nonce)
-        if not kept:
-            raise PeerFault(seat, "P4", "another decision than the one committed to")
-
-    def _open_promised(self, seat: int, what: str, slot: int, nonce: bytes, opening: m.Opening) -> int:
-        if not self.promises[seat, what].kept_by(slot.to_bytes(4, "big"), nonce):
-            raise PeerFault(seat, "P4", "another card than the one committed to")
-        self._require_own(seat, "T6" if what == "lead" else "T12", (slot,), self.play.hands[seat])
-        return self.open_cards(seat, (slot,), opening)[0]
-
-    def unknown(self, slots: tuple[int, ...]) -> tuple[int, ...]:
-        """Those of `slots` whose cards are not public yet, ascending."""
-        return tuple(sorted(slot for slot in slots if slot not in self.play.known))
-
-    def open_cards(self, seat: int, slots: tuple[int, ...], opening: m.Opening) -> tuple[int, ...]:
-        """The card ids of slots that `seat` owns; raises PeerFault (P10) if the opening does not prove them."""
-        unknown = self.unknown(slots)
-        shares = _points(seat, "P10", opening.shares, len(unknown))
-        cards_of: dict[int, int] = {slot: self.play.known[slot] for slot in slots if slot not in unknown}
-        if not unknown:
-            if opening.proof:
-                raise PeerFault(seat, "P10", "a proof where nothing is opened")
-            return tuple(cards_of[slot] for slot in slots)
-        bases = [self.held[slot][0] for slot in unknown]
-        if not proofs.check_shares(self.keys[seat], bases, shares, opening.proof, self.context("open", seat)):
-            raise PeerFault(seat, "P10", "the proof of the opening does not hold")
-        for slot, share in zip(unknown, shares, strict=True):
-            cards_of[slot] = card_under(self.held[slot], share)
-        return tuple(cards_of[slot] for slot in slots)
 
     # -- the end of a step -----------------------------------------------------------------------------
 
@@ -360,7 +236,7 @@ class Replica:
             case Phase.KEY_OPEN:
                 self._open_keys(effects)
                 return Event.SPOKEN
-            case Phase.SHUFFLE | Phase.RESHUFFLE:
+            case Phase.SHUFFLE | Phase.RESHUFFLE | Phase.HEAL_SHUFFLE:
                 ((seat, deck),) = effects.items()
                 self._shuffle(seat, deck, before)
                 done = len(self.shuffles) == len(self._shufflers())
@@ -387,7 +263,19 @@ class Replica:
                 return Event.SPOKEN
             case Phase.RESULT:
                 return self._next_game()
-            case _:
+            case Phase.HEAL_PROVE:
+                keys = {seat: one for seat, one in effects.items() if isinstance(one, healing.HealKey)}
+                self._verify_shuffles({seat: one.proof for seat, one in keys.items()}, rng, trusted)
+                self.heal = healing.take_keys(self.healing, keys)
+                return Event.SPOKEN
+            case Phase.RAISE:
+                raised = {seat: one for seat, one in effects.items() if isinstance(one, healing.Raised)}
+                self.heal = healing.take_raised(self.healing, raised)
+                return Event.SPOKEN
+            case Phase.TAGS:
+                tagged = {seat: one for seat, one in effects.items() if isinstance(one, healing.Tagged)}
+                return self._healed(healing.new_pile(before, tagged))
+            case Phase.OVER:
                 raise AssertionError(self.phase)
 
     def _promise(self, what: str, effects: Mapping[int, Effect]) -> None:
@@ -455,6 +343,10 @@ class Replica:
             self.held[slot] = (a, rest)
 
     def _play_step(self, effects: Mapping[int, Effect]) -> Event:
+        self._apply(effects)
+        return self._what_now()
+
+    def _apply(self, effects: Mapping[int, Effect]) -> None:
         self.promises = dict(self.promises)
         state = self.play
         for seat, played in effects.items():
@@ -464,7 +356,6 @@ class Replica:
                 self.promises[seat, what] = played.promise
             state = rules.apply(state, played.move)
         self.state = state
-        return self._what_now()
 
     def _play_on(self, move: moves.Move) -> Event:
         self.state = rules.apply(self.play, move)
@@ -478,12 +369,66 @@ class Replica:
                 self._open_deck(tuple(sorted(self.play.spent)))
                 return Event.PILE_EMPTY
             case Play.OTTO:
+                waiting = [seat for seat in rules.awaited(self.play) if (seat, "otto") not in self.promises]
+                return Event.CONTESTED if waiting and len(rules.awaited(self.play)) > 1 else Event.SPOKEN
+            case Play.LEAD:
                 self.promises = {key: p for key, p in self.promises.items() if key[1] != "otto"}
-                return Event.CONTESTED if len(rules.awaited(self.play)) > 1 else Event.SPOKEN
+                return Event.SPOKEN
             case Play.END:
                 return Event.FINISHED
             case _:
                 return Event.SPOKEN
+
+    # -- losing seats --------------------------------------------------------------------------------
+
+    def without(self, gone: frozenset[int], standing: Mapping[int, Spoken], digest: bytes) -> Replica:
+        """The replica at the start of the next view: the seats of `gone` are out, what others said stands.
+
+        `standing` are the messages of this step by seats that stay; `digest` is that of the view change. Raises
+        nothing that a peer can cause.
+        """
+        after = self._copy()
+        after.view, after.step, after.digest = self.view + 1, self.step + 1, digest
+        after.live = tuple(seat for seat in self.live if seat not in gone)
+        effects = {seat: standing[seat].effect for seat in sorted(standing) if seat in after.live}
+        event = after._lose(self, gone, effects)
+        after.phase = phases.after(self.phase if event in phases.LOSS else Phase.PLAY, event)
+        return after
+
+    def _lose(self, before: Replica, gone: frozenset[int], effects: Mapping[int, Effect]) -> Event:
+        if before.phase is Phase.RESULT:
+            return Event.AGAIN
+        if before.phase in phases.BEFORE_DEAL:
+            if len(self.live) < 2:
+                return Event.DESERTED
+            self.keys, self.joint, self.state, self.promises = {}, None, None, {}
+            self.deck, self.shuffles = (), ()
+            return Event.RESTART
+        if before.phase is Phase.PLAY:
+            self._apply(effects)
+        elif before.phase is Phase.OTTO_COMMIT:
+            self._promise("otto", effects)
+        self.joint = add(*(self.keys[seat] for seat in self.live))
+        assert self.joint is not None, "proven keys do not add up to nothing"
+        removal = remove_seats(self.play, gone)
+        self.state = removal.state
+        if not self.play.healing:
+            return self._what_now()
+        self.heal = healing.Heal(removal.hidden, {})
+        if not removal.hidden.dead:
+            return self._healed(())
+        public = {*self.play.spent, *self.play.known.values()}
+        self._open_deck(tuple(card for card in range(76 * self.play.decks) if card not in public))
+        return Event.HEAL
+
+    def _healed(self, pile: tuple[Ciphertext, ...]) -> Event:
+        first = self.play.next_slot
+        self.pile = {first + place: entry for place, entry in enumerate(pile)}
+        self.state = healed(self.play, len(pile))
+        self.heal = None
+        return self._what_now()
+
+    # -- the end of a game ---------------------------------------------------------------------------
 
     def result_points(self) -> tuple[int, ...]:
         """The points of each seat in the game that has just ended."""
@@ -501,31 +446,3 @@ class Replica:
         self.game += 1
         self.keys, self.joint = {}, None
         return Event.ANOTHER_GAME
-
-
-def card_under(held: Ciphertext, share: Point) -> int:
-    """The card id of a slot, given the owner's share."""
-    point = sub(held[1], share)
-    card = cards.card_of(point) if point is not None else None
-    assert card is not None, "verified shuffles contain cards only"
-    return card
-
-
-def _point(seat: int, rule: str, data: bytes) -> Point:
-    try:
-        return decode_point(data)
-    except DecodeError as error:
-        raise PeerFault(seat, rule, str(error)) from None
-
-
-def _points(seat: int, rule: str, data: bytes, count: int) -> tuple[Point, ...]:
-    if len(data) != count * POINT_BYTES:
-        raise PeerFault(seat, rule, f"{len(data)} bytes where {count} points belong")
-    return tuple(
-        _point(seat, rule, data[i : i + POINT_BYTES]) for i in range(0, len(data), POINT_BYTES)
-    )
-
-
-def unreachable(value: object) -> NoReturn:
-    """For branches that only a bug of ours can reach."""
-    raise AssertionError(value)

@@ -16,13 +16,15 @@ from otto_protocol import messages as m
 from otto_protocol import moves, proofs, rules, shuffle
 from otto_protocol.commitments import commit
 from otto_protocol.deck import Deck, encode_deck
-from otto_protocol.encoding import AtMost, DecodeError, Max, pack, unpack
-from otto_protocol.errors import IllegalMove, LocalError, PeerFault
+from otto_protocol.encoding import AtMost, Max, pack, unpack
+from otto_protocol.errors import DecodeError, IllegalMove, LocalError, PeerFault
 from otto_protocol.group import Point, mul_base_secret, mul_secret, random_scalar
 from otto_protocol.hashing import Drbg, Rng, tagged_hash
 from otto_protocol.identity import IdentityKey
 from otto_protocol.phases import Phase
-from otto_protocol.replica import Played, Promise, Replica, Spoken, StepFaults, card_under
+from otto_protocol.plays import Played, Promise, unknown_slots
+from otto_protocol.points import card_under
+from otto_protocol.replica import Replica, Spoken, StepFaults
 from otto_protocol.roster import PROTOCOL_VERSION, Start
 from otto_protocol.rules_legal import View, legal_moves
 from otto_protocol.rules_legal import view as view_of
@@ -276,7 +278,7 @@ class Session:
         return make(digest), note  # type: ignore[operator]
 
     def _open(self, slots: tuple[int, ...]) -> m.Opening:
-        unknown = self.replica.unknown(slots)
+        unknown = unknown_slots(self.replica, slots)
         if not unknown:
             return m.Opening(b"", b"")
         bases = [self.replica.held[slot][0] for slot in unknown]
@@ -367,7 +369,9 @@ class Session:
 
     def _own_proof(self) -> bytes:
         made = next(made for made in self.replica.shuffles if made.seat == self.seat)
-        if self._proof is None or self._proof[0] != made.context:  # after a restart: shuffle again, the same way
+        if (
+            self._proof is None or self._proof[0] != made.context
+        ):  # after a restart: shuffle again, the same way
             deck, witness = self._shuffle(made.before, made.context)
             assert deck == made.after
             self._witness, self._proof = (made.context, made.before, deck, witness), None
@@ -376,7 +380,9 @@ class Session:
         return self._proof[1]
 
     def _drbg(self, purpose: str) -> Drbg:
-        return Drbg(tagged_hash("drbg", self._seed, self.replica.context(purpose, self.seat), purpose.encode()))
+        return Drbg(
+            tagged_hash("drbg", self._seed, self.replica.context(purpose, self.seat), purpose.encode())
+        )
 
     # -- messages out --------------------------------------------------------------------------------
 
