@@ -34,16 +34,9 @@ Show = Callable[[str], None]
 
 
 async def run(
-    table: Controls,
-    updates: trio.MemoryReceiveChannel[Update],
-    lines: trio.MemoryReceiveChannel[str],
-    out: Show,
-    rng: Rng,
-    *,
-    auto: bool = False,
+    screen: Plain, updates: trio.MemoryReceiveChannel[Update], lines: trio.MemoryReceiveChannel[str]
 ) -> None:
-    """Show `updates`, take `lines`, until the table is closed. The end of the input leaves, unless `auto`."""
-    screen = Plain(table, out, rng, auto=auto)
+    """Show `updates`, take `lines`, until the table is closed."""
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_listen, screen, lines)
         nursery.start_soon(_wait, screen)

@@ -1,0 +1,185 @@
+"""One whole peer: sockets, links, discovery and table, put together; and its built-in companions."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+import trio
+
+from otto_p2p import bots
+from otto_p2p.addresses import Address, list_interfaces, own_addresses, parse_peer, usable
+from otto_p2p.adverts import NONCE_BYTES, Advert
+from otto_p2p.discovery import AdvertSeen, Discovery, DiscoveryTrouble
+from otto_p2p.journal import Journal, open_bot
+from otto_p2p.mesh import Mesh
+from otto_p2p.streams import listening_port, open_listeners
+from otto_p2p.table import Settings, Table
+from otto_p2p.updates import Closed, Controls, GameUpdate, Update
+from otto_p2p.words import table_name
+from otto_protocol import moves
+from otto_protocol.here import Here, Stage
+from otto_protocol.roster import PROTOCOL_VERSION
+from otto_protocol.rules import View
+
+FOLLOW_SECONDS = 0.25
+LOOPBACK = "127.0.0.1"
+BOT_NAMES = ("Anna", "Berta", "Centis", "Dace", "Emīls", "Fricis", "Guna", "Harijs", "Ieva")
+"""Names of built-in players; in Latvia they spell the alphabet on the telephone."""
+
+Screen = Callable[[Controls, trio.MemoryReceiveChannel[Update]], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """How a peer is found and finds others."""
+
+    port: int | None = None  # None: one of the usual ones
+    peers: tuple[str, ...] = ()  # HOST[:PORT] of others, as typed
+    mdns: bool = True
+
+
+async def run_peer(
+    settings: Settings,
+    network: Network,
+    journal: Journal,
+    screen: Screen,
+    *,
+    companions: Sequence[tuple[Settings, Journal]] = (),
+) -> None:
+    """Run a peer and its built-in companions until the screen ends.
+
+    Each companion has its own key, sockets and links. Raises LocalError, in one line, when a port is taken or
+    an address in `network` is none.
+    """
+    targets = [(text, parse_peer(text)) for text in network.peers]
+    listeners = open_listeners(network.port)
+    port = listening_port(listeners)
+    own = functools.partial(_own_addresses, port)
+    mesh = Mesh(journal.identity, listeners=listeners, port=port, own=own)
+    discovery = Discovery(journal.identity.public) if network.mdns else None
+    publish = None if discovery is None else _publisher(discovery, journal.identity.public, port)
+    table = Table(settings, journal, mesh, addresses=_texts(own()), on_publish=publish)
+    table.join_line = f"otto-p2p join --peer {next(iter(own()), Address(LOOPBACK, port))}"
+    for text, addresses in targets:
+        mesh.add_candidate(addresses, label=text)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(mesh.run)
+        if discovery is not None:
+            nursery.start_soon(_find, discovery, mesh)
+            nursery.start_soon(discovery.run)
+        for bot_settings, bot_journal in companions:
+            nursery.start_soon(_run_companion, bot_settings, bot_journal, table, port)
+        nursery.start_soon(table.run)
+        await screen(table, table.updates)
+        nursery.cancel_scope.cancel()
+
+
+def _own_addresses(port: int) -> tuple[Address, ...]:
+    return own_addresses(usable(list_interfaces()), port)
+
+
+def _texts(addresses: Sequence[Address]) -> tuple[str, ...]:
+    return tuple(str(address) for address in addresses)[:8]
+
+
+def _publisher(discovery: Discovery, key: bytes, port: int) -> Callable[[Here], None]:
+    nonce = os.urandom(NONCE_BYTES)
+
+    def publish(here: Here) -> None:
+        discovery.publish(
+            Advert(
+                key,
+                nonce,
+                here.name,
+                here.table,
+                table_name(here.table),
+                len(here.seated),
+                here.terms.seats,
+                here.pinned,
+                here.stage >= Stage.KEYS,
+                port,
+                PROTOCOL_VERSION,
+            )
+        )
+
+    return publish
+
+
+async def _find(discovery: Discovery, mesh: Mesh) -> None:
+    """What discovery finds is dialled."""
+    async for event in discovery.events:
+        match event:
+            case AdvertSeen(advert) if advert.version == PROTOCOL_VERSION:
+                mesh.add_candidate(advert.addresses, advert.key)
+            case DiscoveryTrouble():
+                pass
+
+
+async def _run_companion(settings: Settings, journal: Journal, owner: Table, owner_port: int) -> None:
+    """A built-in player: a peer of its own that finds its owner through the loopback interface.
+
+    The others hear of it from its owner; it does not advertise itself.
+    """
+    listeners = open_listeners(0)
+    port = listening_port(listeners)
+    own = functools.partial(_own_addresses, port)
+    mesh = Mesh(journal.identity, listeners=listeners, port=port, own=own)
+    mesh.add_candidate((Address(LOOPBACK, owner_port),), label="owner")
+    table = Table(settings, journal, mesh, addresses=_texts(own()))
+    async with trio.open_nursery() as nursery:
+        await nursery.start(mesh.run)
+        await nursery.start(table.run)
+        nursery.start_soon(_follow, table, owner)
+        await play_by_itself(table, table.updates)
+        nursery.cancel_scope.cancel()
+
+
+async def _follow(table: Table, owner: Table) -> None:
+    """Sit where the owner sits; once for each table, since it may have no seat left."""
+    followed = b""
+    while True:
+        wanted = owner.lobby.me.table
+        if wanted not in (followed, table.lobby.me.table) and table.lobby.stage == Stage.LOBBY:
+            followed = wanted
+            table.sit_at(wanted)
+        await trio.sleep(FOLLOW_SECONDS)
+
+
+async def play_by_itself(table: Controls, updates: trio.MemoryReceiveChannel[Update]) -> None:
+    """The built-in player in place of a screen: decides at once, until the table is closed."""
+    decided: tuple[moves.Move, ...] = ()
+    async for update in updates:
+        match update:
+            case Closed():
+                return
+            case GameUpdate(view=View() as view, decisions=decisions) if decisions:
+                if decisions != decided:
+                    decided = decisions
+                    choices = [m for m in decisions if not isinstance(m, (moves.Reshuffled, moves.Drawn))]
+                    table.act(bots.choose(view, choices, os.urandom))
+            case GameUpdate():
+                decided = ()
+
+
+def companions(
+    owner: Settings, journal: Journal, count: int, stack: contextlib.ExitStack
+) -> list[tuple[Settings, Journal]]:
+    """Settings and journals of `count` built-in players of this owner; `stack` closes the journals.
+
+    They are ready when all of them and their owner (or somebody else) sit at the table.
+    """
+    found = []
+    for number in range(1, count + 1):
+        own = stack.enter_context(contextlib.closing(open_bot(journal, number)))
+        name = BOT_NAMES[(number - 1) % len(BOT_NAMES)]
+        if name == owner.name:
+            name = f"{name} {number}"
+        settings = replace(
+            owner, name=name, automatic=count + 1, keep_transcript=False, wanted=None, own_table=False
+        )
+        found.append((settings, own))
+    return found

@@ -1,0 +1,91 @@
+"""`otto-p2p verify`: a transcript in, a verdict out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from otto_p2p.i18n import _, ngettext
+from otto_p2p.texts.people import People
+from otto_p2p.texts.results import game_over, match_over
+from otto_p2p.texts.safe import safe, tags
+from otto_protocol.audit import Failed, Verified, audit
+from otto_protocol.errors import DecodeError
+from otto_protocol.roster import Roster
+from otto_protocol.transcript import MAX_TRANSCRIPT, UnknownVersion, load
+
+HOLDS, FAILS, NO_TRANSCRIPT = 0, 1, 2
+
+
+def verify(file: str) -> int:
+    """Check a transcript file and print the verdict.
+
+    The exit status: 0 it holds, 1 something in it does not, 2 it is no transcript, or of a version that this
+    program does not know.
+    """
+    try:
+        transcript = load(_read(Path(file)))
+    except UnknownVersion as error:
+        return _refused(_("{file}: {problem}").format(file=file, problem=error))
+    except DecodeError:
+        return _refused(_("{file} is no transcript of otto-p2p").format(file=file))
+    except OSError as error:
+        return _refused(_("{file} cannot be read: {problem}").format(file=file, problem=error.strerror))
+    roster = transcript.start.roster
+    match audit(transcript, os.urandom):
+        case Verified() as verified:
+            lines = holds(verified)
+            status = HOLDS
+        case Failed() as failed:
+            lines = [fails(failed, roster)]
+            status = FAILS
+    for line in lines:
+        print(line)
+    return status
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        data = file.read(MAX_TRANSCRIPT + 1)
+    return data
+
+
+def _refused(text: str) -> int:
+    print(f"otto-p2p: {safe(text)}", file=sys.stderr)
+    return NO_TRANSCRIPT
+
+
+def _people(roster: Roster) -> People:
+    marks = tags([member.name for member in roster.members], [member.key for member in roster.members])
+    return People.of(roster.members, marks, -1)
+
+
+def holds(verified: Verified) -> list[str]:
+    """The verdict on a match that holds, with its results."""
+    people = _people(verified.roster)
+    games = len(verified.results)
+    lines = [
+        ngettext(
+            "The transcript holds: {n} step, final digest {digest}.",
+            "The transcript holds: {n} steps, final digest {digest}.",
+            verified.steps,
+        ).format(n=verified.steps, digest=verified.digest.hex())
+    ]
+    for number, outcome in enumerate(verified.results, 1):
+        lines += game_over(outcome, people, number, games)
+    return [*lines, *match_over(verified.totals, people, games)]
+
+
+def fails(failed: Failed, roster: Roster) -> str:
+    """The verdict on a match that does not hold: step, seat and rule."""
+    text = _("The transcript fails at step {step}, by rule {rule}: {text}")
+    if failed.seat is not None:
+        text = _("The transcript fails at step {step}: seat {seat} ({name}) broke rule {rule}: {text}")
+    return text.format(
+        step=failed.step,
+        seat=failed.seat,
+        name="" if failed.seat is None else _people(roster).names[failed.seat],
+        rule=failed.rule,
+        text=safe(failed.text),
+    )
