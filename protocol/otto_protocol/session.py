@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from otto_protocol import messages as m
-from otto_protocol import moves, proofs, rules, shuffle
+from otto_protocol import heal, healing, moves, proofs, rules, shuffle
 from otto_protocol.commitments import commit
 from otto_protocol.deck import Deck, encode_deck
 from otto_protocol.encoding import AtMost, Max, pack, unpack
 from otto_protocol.errors import DecodeError, IllegalMove, LocalError, PeerFault
-from otto_protocol.group import Point, mul_base_secret, mul_secret, random_scalar
+from otto_protocol.group import Point, decode_scalar, encode_scalar, mul_base_secret, mul_secret, random_scalar
 from otto_protocol.hashing import Drbg, Rng, tagged_hash
 from otto_protocol.identity import IdentityKey
 from otto_protocol.phases import Phase
@@ -46,10 +46,14 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A message of our own: store `data` and `note` together, then send `data` to everybody."""
+    """A message of our own: store `data` and `note` together, then send `data` to everybody.
+
+    Once it is stored, the note of the earlier message `forget` must be wiped (empty: of none).
+    """
 
     data: bytes
     note: bytes
+    forget: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,15 @@ class StepDone:
 
 
 @dataclass(frozen=True, slots=True)
+class ViewOpened:
+    """The table goes on without the seats of `gone`; `before` and `after` are the replicas on both sides."""
+
+    before: Replica
+    after: Replica
+    gone: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Convicted:
     """Evidence against a seat was found."""
 
@@ -94,7 +107,7 @@ class Diverged:
     step: int
 
 
-SessionEvent = Heard | StepDone | Convicted | Diverged
+SessionEvent = Heard | StepDone | ViewOpened | Convicted | Diverged
 
 
 class Session:
@@ -295,18 +308,48 @@ class Session:
 
     def work(self) -> bool:
         """Do the next thing that needs no decision; False when there is none. May take tens of milliseconds."""
+        replica = self.replica
         if self._prepare_proof():
             return True
         if self.seat not in self.awaited() or self.convicted:
             return False
-        stored = self._own.get((self.replica.view, self.replica.step))
+        stored = self._own.get((replica.view, replica.step))
         if stored is not None:
             return False  # it was said before a crash, on top of another log; never say another thing
+        if replica.phase in (Phase.HEAL_PROVE, Phase.RAISE, Phase.TAGS):
+            self._say(*self._heal())
+            return True
         body = self._automatic()
         if body is None:
             return False
         self._say(body, None)
         return True
+
+    def _heal(self) -> tuple[m.Body, Note | None]:
+        replica = self.replica
+        match replica.phase:
+            case Phase.HEAL_PROVE:
+                secret = random_scalar(self._rng)  # not from the seed: nobody shall be able to make it again
+                key = mul_base_secret(secret)
+                context = replica.context("heal key", self.seat)
+                possession = proofs.prove_key(secret, key, context, self._drbg("heal key"))
+                note = Note(0, encode_scalar(secret))
+                return m.HealProof(self._own_proof(), key.encode(), possession), note
+            case Phase.RAISE:
+                secret = decode_scalar(self._numbers["heal"].nonce)
+                entries = (*replica.deck, *healing.kept_cards(replica))
+                raised = heal.raise_entries(secret, entries)
+                key = replica.healing.keys[self.seat]
+                context = replica.context("raise", self.seat)
+                proof = heal.prove_raise(secret, key, entries, raised, context, self._drbg("raise"))
+                size = len(replica.deck)
+                return m.Raise(encode_deck(raised[:size]), encode_deck(raised[size:]), proof), None
+            case _:
+                bases = healing.tag_bases(replica.healing, self.seat)
+                shares, proof = self._shares(bases, "tags")
+                encoded = [share.encode() for share in shares]
+                size = len(replica.healing.pile)
+                return m.Tags(b"".join(encoded[:size]), b"".join(encoded[size:]), proof), None
 
     def _automatic(self) -> m.Body | None:
         replica = self.replica
@@ -317,7 +360,7 @@ class Session:
                 return m.KeyCommit(commit(replica.context("key", self.seat), content, self._key_open.nonce))
             case Phase.KEY_OPEN:
                 return self._key_open
-            case Phase.SHUFFLE | Phase.RESHUFFLE:
+            case Phase.SHUFFLE | Phase.RESHUFFLE | Phase.HEAL_SHUFFLE:
                 context = replica.context("shuffle", self.seat)
                 deck, witness = self._shuffle(replica.deck, context)
                 self._witness = (context, replica.deck, deck, witness)
@@ -392,9 +435,17 @@ class Session:
         effect = replica.check(self.seat, body)
         message = m.sign(self._identity, header, body)
         self._remember(message, note)
-        self.outgoing.append(Outgoing(m.wire(message), b"" if note is None else pack(note)))
+        forget = self._forget() if isinstance(body, m.Raise) else b""
+        self.outgoing.append(Outgoing(m.wire(message), b"" if note is None else pack(note), forget))
         self._accept(message, effect)
         self._complete()
+
+    def _forget(self) -> bytes:
+        """Forget the fresh secret of a heal, here and (by what is returned) in the journal."""
+        self._numbers.pop("heal")
+        place = max(place for place, kept in self._own.items() if isinstance(kept.body, m.HealProof))
+        self._notes.pop(place, None)
+        return m.wire(self._own[place])
 
     def _remember(self, message: m.Message, note: Note | None) -> None:
         place = (message.header.view, message.header.step)
@@ -480,9 +531,13 @@ class Session:
             self._close_own(spoken.get(self.seat), before)
             self.events.append(StepDone(before, self.replica))
             self._enter()
-            for _, message in sorted(self._early.pop((self.replica.view, self.replica.step), {}).items()):
-                self._seen.pop((message.header.view, message.header.step, message.header.seat))
-                self._place(message)
+            self._take_early()
+
+    def _take_early(self) -> None:
+        """Place what came too early for the steps before."""
+        for _, message in sorted(self._early.pop((self.replica.view, self.replica.step), {}).items()):
+            self._seen.pop((message.header.view, message.header.step, message.header.seat))
+            self._place(message)
 
     def _close_own(self, own: Spoken | None, before: Replica) -> None:
         """Our own move counts from the end of its step on."""
@@ -490,6 +545,8 @@ class Session:
             return
         note = self._notes.get((before.view, before.step))
         effect = own.effect
+        if isinstance(effect, healing.HealKey) and note is not None:
+            self._numbers["heal"] = note
         if isinstance(effect, Promise) and before.phase is Phase.OTTO_COMMIT and note is not None:
             self._numbers["otto"] = note
         if not isinstance(effect, Played):
@@ -542,6 +599,21 @@ class Session:
         self.convicted[fault.culprit] = conviction
         self.events.append(Convicted(conviction))
         return True
+
+    # -- losing seats --------------------------------------------------------------------------------
+
+    def _open_view(self, gone: frozenset[int], standing: dict[int, Spoken], digest: bytes) -> None:
+        """Go on without the seats of `gone`, from the step at which the replica stands."""
+        before = self.replica
+        self.replica = before.without(gone, standing, digest)
+        self.log.append(tuple(standing[seat].message for seat in sorted(standing)))
+        self.history.append(before)
+        self._spoken = {}
+        self._witness = self._proof = None
+        self._close_own(standing.get(self.seat), before)
+        self.events.append(ViewOpened(before, self.replica, tuple(sorted(gone))))
+        self._enter()
+        self._take_early()
 
     # -- after a crash -------------------------------------------------------------------------------
 
