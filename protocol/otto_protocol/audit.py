@@ -51,13 +51,71 @@ def audit(transcript: Transcript, rng: Rng) -> Verdict:
         return Failed(0, None, "F1", problem)
     replica = Replica(start.roster)
     try:
-        replica = _replay(replica, transcript.messages, rng)
+        replica, _ = _replay(replica, transcript.messages, rng)
     except _Failure as failure:
         return failure.failed
     if replica.phase is not Phase.OVER:
         waiting = ", ".join(start.roster.members[seat].name for seat in replica.awaited())
         return Failed(replica.step, None, "F4", f"the match is not finished: it waits for {waiting}")
     return Verified(start.roster, replica.digest, replica.results, replica.totals, replica.step)
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """An evidence file that convicts: this seat broke this rule, whatever anybody says."""
+
+    roster: Roster
+    seat: int
+    rule: str
+    text: str
+
+
+def judge(evidence: Transcript, rng: Rng) -> Proven | Failed:
+    """Whether the accused messages of an evidence file break a rule on top of the log that comes with them.
+
+    Failed means that nothing is proven against anybody.
+    """
+    start = evidence.start
+    problem = start_problem(start)
+    if problem is not None:
+        return Failed(0, None, "F1", problem)
+    if not evidence.accused:
+        return Failed(0, None, "F5", "nobody is accused")
+    seat = evidence.accused[0].seat
+    try:
+        if len(evidence.accused) == 2:
+            _two_contents(start.roster, evidence.accused)
+        replica, spoken = _replay(Replica(start.roster), evidence.messages, rng)
+        message = _genuine(replica, evidence.accused[0])
+        spoken[seat] = Spoken(message, replica.check(seat, message.body))
+        if len(spoken) == len(replica.awaited()):
+            replica.advance(spoken, rng)
+    except _Failure as failure:
+        return failure.failed
+    except StepFaults as error:
+        for fault in error.faults:
+            if fault.culprit == seat:
+                return Proven(start.roster, seat, fault.rule, fault.text)
+    except PeerFault as fault:
+        if fault.culprit == seat:
+            return Proven(start.roster, seat, fault.rule, fault.text)
+    return Failed(0, None, "F5", "the accused messages break no rule")
+
+
+def _two_contents(roster: Roster, accused: tuple[m.Signed, ...]) -> None:
+    """Raises PeerFault (P1) if these are two contents of one seat for one step."""
+    match = roster.match_id()
+    one, other = accused
+    if one.seat != other.seat or one.content == other.content or one.seat >= len(roster.members):
+        return
+    if not all(m.signature_valid(signed, roster.members[one.seat].key, match) for signed in accused):
+        return
+    try:
+        headers = [m.parse_content(signed).header for signed in accused]
+    except DecodeError:
+        return
+    if (headers[0].view, headers[0].step) == (headers[1].view, headers[1].step):
+        raise PeerFault(one.seat, "P1", "two different messages for one step")
 
 
 def start_problem(start: Start) -> str | None:
@@ -81,7 +139,10 @@ class _Failure(Exception):
         self.failed = failed
 
 
-def _replay(replica: Replica, signed: tuple[m.Signed, ...], rng: Rng) -> Replica:
+def _replay(
+    replica: Replica, signed: tuple[m.Signed, ...], rng: Rng
+) -> tuple[Replica, dict[int, Spoken]]:
+    """The replica after these messages, and what has been said in its step."""
     spoken: dict[int, Spoken] = {}
     last = -1
     for one in signed:
@@ -100,7 +161,7 @@ def _replay(replica: Replica, signed: tuple[m.Signed, ...], rng: Rng) -> Replica
         except StepFaults as error:
             first = error.faults[0]
             raise _Failure(Failed(replica.step, first.culprit, first.rule, first.text)) from None
-    return replica
+    return replica, spoken
 
 
 def _genuine(replica: Replica, signed: m.Signed) -> m.Message:

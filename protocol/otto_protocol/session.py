@@ -208,6 +208,16 @@ class Session:
         said += [self._spoken[seat].message.signed for seat in sorted(self._spoken)]
         return Transcript(PROTOCOL_VERSION, self.start, tuple(said))
 
+    def evidence(self, conviction: Conviction) -> Transcript:
+        """What convinces a verifier that never saw the game (`audit.judge`)."""
+        accused = tuple(m.parse_signed(data) for data in conviction.messages)
+        said: list[m.Signed] = []
+        if len(accused) == 1:  # two contents for one step need no log to contradict each other
+            said += [message.signed for step in self.log for message in step]
+            spoken = sorted(self._spoken.items())
+            said += [one.message.signed for seat, one in spoken if seat != conviction.seat]
+        return Transcript(PROTOCOL_VERSION, self.start, tuple(said), accused)
+
     # -- the player ----------------------------------------------------------------------------------
 
     def decisions(self) -> list[moves.Move]:
