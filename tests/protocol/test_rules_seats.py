@@ -1,0 +1,203 @@
+"""Players who are lost in the middle of a game: rule R20, field reports 17, 19 and 21."""
+
+from __future__ import annotations
+
+import pytest
+
+from otto_protocol.cards import short
+from otto_protocol.errors import IllegalMove, LocalError
+from otto_protocol.game import Game
+from otto_protocol.hashing import Drbg
+from otto_protocol.moves import Challenge, Choose, Exchange, Guess, LayDuel, OpenDuel, Say, Score, SitOut
+from otto_protocol.positions import arrange
+from otto_protocol.rules import Phase, Reason, apply, awaited, check, healed, hidden, remove_seats
+from otto_protocol.rules_state import draft, freeze
+from tests.protocol.rules_play import ZEROS, answer, lead, open_lead, play_cards, refused, slot_of
+
+RNG = Drbg(b"lost players")
+
+
+def four(leader: int = 0) -> Game:
+    hands = ["R1" + ZEROS, "R3 B3", "R5 B5", "B7 G7 R2 R2 Y2 Y2 G2 G2"]
+    return arrange(hands, ["G9", "Y9", "B8", "Y8"], [9, 9, 8, 8], RNG, leader=leader)
+
+
+@pytest.mark.parametrize(("order", "heir"), [((0, 1, 2, 3), 3), ((3, 2, 1, 0), 1)])
+def test_r20_the_turn_goes_to_the_next_seat_that_is_there(order: tuple[int, ...], heir: int) -> None:
+    game = Game.deal(range(4), 2, RNG, order, leader=2)
+    for seat in range(4):
+        game.play(Choose(seat, (), 5))
+    game.remove({2})
+    assert (game.state.leader, game.awaited, game.state.turn) == (heir, (heir,), 1)
+
+
+def test_r20_an_answer_that_will_not_come_is_not_waited_for() -> None:
+    game = four()
+    lead(game, "R1")
+    answer(game, 1, "R3")
+    game.remove({2})
+    assert (game.state.phase, game.awaited) == (Phase.ANSWER, (3,))
+    answer(game, 3, "B7")
+    open_lead(game)
+    assert game.awaited == (1,)
+
+
+def test_r20_the_last_one_awaited_is_lost_and_the_step_is_complete() -> None:
+    game = Game.deal(range(4), 2, RNG, leader=0)
+    for seat in (0, 1, 3):
+        game.play(Choose(seat, (), 5))
+    game.remove({2})
+    assert game.state.phase is Phase.LEAD
+
+
+def test_r20_the_leader_lost_before_the_choice_is_done() -> None:
+    game = Game.deal(range(3), 2, RNG, (0, 1, 2), leader=1)
+    game.remove({1})
+    for seat in (0, 2):
+        game.play(Choose(seat, (), 5))
+    assert game.awaited == (2,)
+
+
+def test_r20_a_leader_lost_before_opening_voids_the_turn() -> None:
+    game = four()
+    lead(game, "R1")
+    for seat, face in ((1, "R3"), (2, "R5"), (3, "B7")):
+        answer(game, seat, face)
+    hands = game.state.hands
+    game.remove({0})
+    assert (game.state.phase, game.awaited, game.state.said) == (Phase.LEAD, (1,), None)
+    assert game.state.hands[1:] == hands[1:]
+    assert [short(card) for card in game.view(1).seen(3)] == ["B7"]
+
+
+def test_r20_after_opening_the_turn_goes_on_without_the_leader() -> None:
+    game = four()
+    play_cards(game, "R1", "R3", "R5", "B7")
+    game.play(Exchange(1, True))
+    game.remove({0})
+    assert game.awaited == (2,)
+    game.play(Exchange(2, True))
+    assert (game.state.phase, game.state.drew) == (Phase.COLLECT, (1, 2))
+
+
+def test_r20_a_duel_with_a_lost_player_is_void_and_another_may_be_called() -> None:
+    game = four()
+    game.play(Challenge(0, 1))
+    game.play(LayDuel(1, slot_of(game, 1, "R3")))
+    game.play(Guess(0, 3))
+    game.remove({1})
+    assert (game.state.phase, game.awaited, game.state.duel) == (Phase.LEAD, (0,), None)
+    check(game.state, Challenge(0, 2))
+
+
+def test_r20_a_challenger_lost_in_a_duel_voids_the_turn() -> None:
+    game = four()
+    game.play(Challenge(0, 1))
+    game.play(LayDuel(1, slot_of(game, 1, "R3")))
+    game.play(Guess(0, 3))
+    slot = slot_of(game, 1, "R3")
+    game.play(OpenDuel(1, slot, game.cards[slot]))
+    assert game.awaited == (0,)
+    game.remove({0})
+    assert (game.state.phase, game.awaited, game.state.dueled) == (Phase.LEAD, (1,), False)
+
+
+def test_r20_seen_cards_are_spent_and_the_others_go_into_the_pile() -> None:
+    game = four()
+    play_cards(game, "R1", "R3", "R5", "B7")
+    pile = len(game.state.pile)
+    removal = remove_seats(game.state, {3})
+    assert [short(card) for card in removal.state.spent] == ["B7"]
+    size = pile + 7 + 1  # the old pile, what was not seen of the hand, the collection
+    assert len(removal.hidden.dead) == size
+    assert removal.hidden.kept[3] == ()
+    assert slot_of(game, 1, "R3") not in removal.hidden.kept[1]  # seen
+    assert slot_of(game, 1, "Y9") in removal.hidden.kept[1]
+    state = healed(removal.state, size)
+    assert state.pile == tuple(range(game.state.next_slot, game.state.next_slot + size))
+    assert (state.hands[3], state.collections[3], state.healing) == ((), (), False)
+
+
+def test_r20_a_draw_under_way_is_undone_and_owed() -> None:
+    game = four()
+    play_cards(game, "R1", "R3", "R5", "B7")
+    state = apply(apply(game.state, Exchange(1, True)), Exchange(2, True))
+    assert state.phase is Phase.DRAW
+    removal = remove_seats(state, {1})
+    slots = [slot for _, slot in state.draws]
+    assert set(slots) <= set(removal.hidden.dead)
+    after = healed(removal.state, len(removal.hidden.dead))
+    assert [seat for seat, _ in after.draws] == [2]
+    assert after.draws[0][1] >= state.next_slot  # no slot has a second owner
+    assert {short(card) for card in after.spent} >= {"R3", "R5"}  # discards stay
+
+
+def test_r20_nothing_can_be_played_before_the_heal() -> None:
+    game = four()
+    removal = remove_seats(game.state, {3})
+    assert awaited(removal.state) == ()
+    with pytest.raises(IllegalMove, match="R20"):
+        check(removal.state, game.legal(0)[0])
+    with pytest.raises(LocalError):
+        healed(removal.state, 5)
+    with pytest.raises(LocalError):
+        healed(game.state, len(hidden(game.state).dead))
+
+
+def test_r20_another_loss_in_the_heal_starts_from_the_same_slots() -> None:
+    game = four()
+    first = remove_seats(game.state, {3})
+    second = remove_seats(first.state, {2})
+    both = remove_seats(game.state, {2, 3})
+    assert set(second.hidden.dead) == set(both.hidden.dead)
+    assert second.hidden.kept == both.hidden.kept
+    assert healed(second.state, len(second.hidden.dead)) == healed(both.state, len(both.hidden.dead))
+
+
+def test_r20_the_last_one_left_wins() -> None:
+    game = four()
+    game.remove({1, 2})
+    game.remove({3})
+    result = game.outcome
+    assert result is not None
+    assert (result.winner, result.reason, result.points) == (0, Reason.LAST_SEAT, (10, 0, 0, 0))
+
+
+def test_r20_lost_while_points_are_counted_is_nothing_and_the_winner_stays() -> None:
+    eight = "R5 R5 Y5 Y5 G5 G5 B5 B5"
+    game = arrange(["R1", "R3" + ZEROS, "R6"], [eight, "R2 B2", "G8"], [5, 2, 8], RNG)
+    new = draft(game.state)
+    new.phase, new.waiting = Phase.OTTO, (0,)
+    game.state = freeze(new)
+    game.play(next(move for move in game.legal(0) if isinstance(move, Say) and move.otto))
+    game.play(game.legal(2)[0])
+    game.remove({0, 1})
+    result = game.outcome
+    assert result is not None
+    assert (result.winner, result.points) == (0, (10, 0, 1))
+
+
+def test_r20_a_void_move_must_not_have_been_applied() -> None:
+    game = four()
+    lead(game, "R1")
+    answer(game, 2, "R5")
+    with pytest.raises(LocalError, match="void"):
+        remove_seats(game.state, {2})
+
+
+def test_r20_not_everybody_and_not_after_the_end() -> None:
+    game = four()
+    for gone in (set[int](), {0, 1, 2, 3}, {7}):
+        with pytest.raises(LocalError):
+            remove_seats(game.state, gone)
+    game.remove({1, 2, 3})
+    with pytest.raises(LocalError):
+        remove_seats(game.state, {0})
+
+
+def test_r20_who_sat_out_or_scored_does_not_come_back() -> None:
+    game = four()
+    game.remove({3})
+    refused(game, SitOut(3, ()), "R5")
+    refused(game, Challenge(0, 3), "T11")
+    refused(game, Score(3, 8, ()), "R16")
