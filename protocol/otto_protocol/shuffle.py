@@ -161,11 +161,9 @@ def check_chain(X: Point, links: Sequence[Link], rng: Rng, pmap: ParallelMap = m
     """
     readable = list(pmap(functools.partial(_read_all, X=X), links))
     batch = [argument for argument in readable if argument is not None]
-    good = [argument is not None for argument in readable]
     if not batch or _sum(_batch_terms(batch, X, rng), pmap) is None:
-        return good
-    singly = pmap(lambda link: check(link[0], link[1], X, link[2], link[3]), links)
-    return [readable and accepted for readable, accepted in zip(good, singly, strict=True)]
+        return [argument is not None for argument in readable]
+    return list(pmap(lambda link: check(link[0], link[1], X, link[2], link[3]), links))
 
 
 @dataclass(frozen=True, slots=True)

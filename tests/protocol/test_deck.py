@@ -99,6 +99,8 @@ def test_bytes_that_are_no_deck_are_refused(data: st.DataObject) -> None:
 def test_the_identity_and_long_points_do_not_decode() -> None:
     # cheats 10 and field report 26
     good = encode_deck(DECK)
+    with pytest.raises(DecodeError, match="whole number"):
+        decode_deck(good[:33])
     for point in (bytes(33), b"\x04" + good[1:33], b"\x06" + good[1:33]):
         with pytest.raises(DecodeError):
             decode_deck(point + good[33:])

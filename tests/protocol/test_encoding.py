@@ -89,6 +89,15 @@ def test_what_has_no_encoding_is_the_callers_bug(value: Any) -> None:
         encode(value)
 
 
+@pytest.mark.parametrize(
+    "data",
+    ["cc00", "cd00ff", "d000", "d90161", "c4", "c50000", "dc000101", "80", "c0", "c2", "ca00000000", "0000"],
+)
+def test_what_is_not_canonical_is_refused(data: str) -> None:
+    with pytest.raises(DecodeError):
+        decode(bytes.fromhex(data))
+
+
 def test_depth_and_length_are_bounded() -> None:
     value: Value = 1
     for _ in range(MAX_DEPTH):

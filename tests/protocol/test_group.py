@@ -97,6 +97,7 @@ def test_zero_and_the_identity_are_none_and_never_raise() -> None:
     assert add() is msm((), ()) is msm((0, 0), (P, G)) is msm((1, Q - 1), (P, P)) is None
     assert msm((7, Q - 1), (G, P)) is None
     assert msm((-1,), (P,)) == neg(P)
+    assert msm((Q - 1, 5), (G, G)) == mul_base_secret(4)
 
 
 @pytest.mark.parametrize("k", [0, Q, Q + 1])
@@ -152,6 +153,13 @@ def test_any_bytes_are_a_scalar_or_a_decode_error(data: bytes) -> None:
         assert len(data) != 32 or int.from_bytes(data, "big") >= Q
         return
     assert encode_scalar(value) == data
+
+
+@pytest.mark.parametrize("data", [Q.to_bytes(32, "big"), b"\xff" * 32, bytes(31), bytes(33), b""])
+def test_scalars_out_of_range_are_refused(data: bytes) -> None:
+    # cheat 11
+    with pytest.raises(DecodeError):
+        decode_scalar(data)
 
 
 @pytest.mark.parametrize("value", [-1, Q])

@@ -132,14 +132,55 @@ def test_no_bit_of_a_proof_can_be_changed(bit: int) -> None:
     assert not FIVE.but(proof=flipped.to_bytes(48, "big")).accepted()
 
 
-def test_zero_responses_are_refused_even_where_the_equation_holds() -> None:
-    # T = -c X with the response 0 needs no secret, but its challenge is then fixed by c itself; the rule is
-    # there so that no verifier has to handle the zero scalar. A challenge of 0 would make T = s G for any
-    # key.
-    nonce = mul_base_secret(5)
-    c = proofs._key_challenge(X, nonce, CONTEXT)
-    assert not check_key(X, c + bytes(32), CONTEXT)
-    assert not check_key(X, bytes(16) + encode_scalar(5), CONTEXT)
+@pytest.mark.parametrize(("c", "s"), [(bytes(16), 5), (b"c" * 16, 0)])
+def test_zeros_are_refused_even_where_the_equation_holds(
+    c: bytes, s: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # with a hash that answers c, anything proves anything: what is left to refuse is the zero
+    monkeypatch.setattr(proofs, "_key_challenge", lambda *arguments: c)
+    monkeypatch.setattr(proofs, "_shares_challenge", lambda *arguments: c)
+    assert check_key(X, b"c" * 16 + encode_scalar(5), CONTEXT) == any(c)
+    assert not check_key(X, c + encode_scalar(s), CONTEXT)
+    assert not FIVE.but(proof=c + encode_scalar(s)).accepted()
+
+
+def test_everything_goes_into_the_challenges() -> None:
+    # a challenge that leaves out the statement lets the prover choose it afterwards
+    made = {proofs._key_challenge(A, B, context) for A in (X, G) for B in (X, G) for context in (b"", b"1")}
+    assert len(made) == 8
+    choices = ((X, [G], [X]), (G, [G], [X]), (X, [X], [X]), (X, [G], [G]))
+    statements = [proofs._statement(*choice) for choice in choices]
+    chosen = [(context, statement) for context in (b"", b"1") for statement in statements]
+    assert (
+        len({proofs._shares_challenge(*choice, A, B) for choice in chosen for A in (X, G) for B in (X, G)})
+        == 32
+    )
+    assert len({proofs._weights(*choice, 1)[0] for choice in chosen}) == 8
+
+
+def test_nonces_depend_on_tag_rng_secret_and_statement() -> None:
+    nonces = {
+        proofs.hedged(tag, Drbg(seed), secret, *statement)(32)
+        for tag in ("a", "b")
+        for seed in (b"", b"1")
+        for secret in (b"", b"1")
+        for statement in ((), (b"",), (b"1",))
+    }
+    assert len(nonces) == 24
+
+
+def test_a_broken_rng_does_not_make_a_nonce_public() -> None:
+    broken = lambda size: bytes(size)  # noqa: E731
+    for tag, proof, statement in (
+        ("key", prove_key(x, X, CONTEXT, broken), (CONTEXT, X.encode())),
+        (
+            "shares",
+            prove_shares(x, X, FIVE.bases, FIVE.shares, CONTEXT, broken),
+            (CONTEXT, *proofs._statement(X, FIVE.bases, FIVE.shares)),
+        ),
+    ):
+        assert nonce_of(proof, x) == random_scalar(proofs.hedged(tag, broken, encode_scalar(x), *statement))
+        assert nonce_of(proof, x) != random_scalar(proofs.hedged(tag, broken, b"", *statement))
 
 
 @settings(max_examples=20)

@@ -121,7 +121,7 @@ def test_the_order_is_that_of_the_witness() -> None:
     assert opened(BASE.new) == [opened(START)[j] for j in BASE.witness.order]
     restored = Witness.restore(BASE.witness.seed, COUNT)
     assert restored == BASE.witness
-    assert restored.seed.hex() not in repr(restored)
+    assert repr(restored.seed) not in repr(restored)
     assert str(restored.r[0]) not in repr(restored)
 
 
@@ -178,8 +178,9 @@ def test_another_number_of_cards_is_refused() -> None:
         assert verdicts(BASE.but(new=new)) == [False]
     assert verdicts(BASE.but(deck=BASE.deck[:-1], new=BASE.new[:-1])) == [False]
     assert verdicts(BASE.but(deck=(), new=(), proof=b"")) == [False]
-    empty = BASE.but(deck=(), new=(), proof=bytes(shuffle.proof_bytes(0)))
-    assert verdicts(empty) == [False]
+    empty = G.encode() * 5 + encode_scalar(1) * 4
+    assert len(empty) == shuffle.proof_bytes(0)
+    assert verdicts(BASE.but(deck=(), new=(), proof=empty)) == [False]
 
 
 def test_a_proof_is_bound_to_context_key_and_both_decks() -> None:
@@ -248,6 +249,7 @@ def paper_prove(
     hat_r: Callable[[list[int]], list[int]] = lambda values: values,
     s: Callable[[list[int]], list[int]] = lambda values: values,
     u_prime: Callable[[list[int]], list[int]] = lambda values: values,
+    zero_response: bool = False,
 ) -> bytes:
     """GenShuffleProof as in the paper, for public scalars; the arguments change its choices."""
     count = len(made.deck)
@@ -267,6 +269,8 @@ def paper_prove(
         last = must(msm((blind, weight), (G, last)))
         hat_c.append(last)
     w = [random_scalar(rng) for _ in range(4)]
+    if zero_response:  # only where the challenge is known before
+        w[0] = -shuffle._challenge(b"", b"") * sum(blinds) % Q
     hat_w, w_prime = random_scalars(count, rng), random_scalars(count, rng)
     hat_t = [must(msm((hat_w[i], w_prime[i]), (G, before))) for i, before in enumerate((h, *hat_c[:-1]))]
     t = [
@@ -316,6 +320,34 @@ def test_a_chain_without_blinding_is_refused_on_both_paths() -> None:
     # cheat 19: all hat r are 0, so hat c_N is U h and hat c the identity
     proof = paper_prove(BASE, hat_r=lambda values: [0] * COUNT)
     assert verdicts(BASE, BASE.but(proof=proof)) == [True, False]
+
+
+def test_a_zero_response_is_refused_on_both_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    # cheat 19 again: with a challenge known before, all equations can hold with a response of 0
+    monkeypatch.setattr(shuffle, "_challenge", lambda seed, points: 5)
+    assert verdicts(BASE.but(proof=paper_prove(BASE))) == [True]
+    proof = paper_prove(BASE, zero_response=True)
+    assert proof[33 * (3 * COUNT + 5) :][:32] == bytes(32)
+    assert verdicts(BASE.but(proof=proof)) == [False]
+
+
+def test_everything_goes_into_the_challenges() -> None:
+    decks = (START[:2], BASE.new[:2])
+    statements = [
+        (old, new, key, c, context)
+        for old in decks
+        for new in decks
+        for key in (X, G)
+        for c in (b"", b"1")
+        for context in (b"", b"1")
+    ]
+    seeds = {shuffle._seed(*statement) for statement in statements}
+    assert len(seeds) == len(statements)
+    assert shuffle._seed(START[:1], START[:1], X, b"", b"") not in seeds
+    assert len({tuple(shuffle._weights(seed, 2)) for seed in seeds}) == len(seeds)
+    assert len({shuffle._challenge(seed, points) for seed in seeds for points in (b"", b"1")}) == 2 * len(
+        seeds
+    )
 
 
 def test_other_choices_of_blinding_change_nothing() -> None:
