@@ -6,6 +6,7 @@ named on the screen instead of being dropped.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import unicodedata
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from otto_protocol.roster import (
     Name,
     Roster,
     Signature,
+    Start,
     TableId,
     TableRules,
 )
@@ -156,6 +158,7 @@ class SignedHere:
     signature: Signature
 
 
+@functools.lru_cache(maxsize=1024)
 def seating_rank(table: bytes, key: bytes) -> bytes:
     """32 bytes by which newcomers, lists and rosters are ordered; another order at another table."""
     return tagged_hash("seating", table, key)
@@ -295,6 +298,16 @@ def check_roster(roster: Roster) -> None:
     for member in roster.members:
         if (problem := name_problem(member.name)) is not None:
             raise DecodeError(f"a name is refused: {problem}")
+
+
+def check_start(start: Start) -> None:
+    """Raises DecodeError unless the certificate has the valid READY signature of each of a legal roster."""
+    check_roster(start.roster)
+    if len(start.signatures) != len(start.roster.members):
+        raise DecodeError("a START certificate has one signature for each member")
+    for member, signature in zip(start.roster.members, start.signatures, strict=True):
+        if not ready_valid(start.roster, member.key, signature):
+            raise DecodeError("a READY signature in a START certificate does not hold")
 
 
 def _check_order(table: bytes, keys: tuple[bytes, ...]) -> None:

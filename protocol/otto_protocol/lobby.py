@@ -7,12 +7,11 @@ docs/protocol.md tells the rules; tests/protocol/test_lobby_model.py explores th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from enum import Enum
-from typing import Annotated, Self
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Self
 
-from otto_protocol.encoding import AtMost, Max
-from otto_protocol.errors import DecodeError, LocalError
+from otto_protocol.errors import LocalError
 from otto_protocol.hashing import tagged_hash
 from otto_protocol.here import (
     MAX_COUNT,
@@ -22,87 +21,26 @@ from otto_protocol.here import (
     Signer,
     Stage,
     Terms,
-    check_roster,
     name_problem,
-    ready_valid,
     seats_limit,
     sign_ready,
     terms_problem,
 )
-from otto_protocol.quorum import is_quorum
-from otto_protocol.roster import (
-    MAX_SEATS,
-    PROTOCOL_VERSION,
-    RULES_VERSION,
-    Roster,
-    Start,
-    TableId,
-    TableRules,
+from otto_protocol.lobby_actions import (
+    MAX_SPENT,
+    Abandoned,
+    Action,
+    Cause,
+    Memory,
+    Moved,
+    Publish,
+    Spent,
+    Started,
 )
+from otto_protocol.neighbours import Neighbours
+from otto_protocol.quorum import is_quorum
+from otto_protocol.roster import MAX_SEATS, PROTOCOL_VERSION, RULES_VERSION, Roster, Start, TableRules
 from otto_protocol.seating import Obstacle, better_table, is_full_without, obstacles, seated, would_seal
-
-MAX_PEERS = 64  # records that are kept; those without a link go first
-MAX_SPENT = 64  # tables whose last signed round is remembered
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """The greatest round of a table in which this peer has signed READY: never again there."""
-
-    table: TableId
-    round: Annotated[int, Max(MAX_COUNT)]
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """What has to survive a crash: the own record, and the rounds that are used up."""
-
-    here: Here
-    spent: Annotated[tuple[Spent, ...], AtMost(MAX_SPENT)]
-
-
-class Cause(Enum):
-    """Why an attempt to start ended."""
-
-    OWN_WISH = "this peer withdrew"
-    WITHDRAWN = "`key` withdrew, or is in a newer round"
-    SILENT = "`key` is gone or says nothing"
-    CHANGED = "the table changed before everybody had signed"
-    RESTARTED = "this peer was started again"
-
-
-@dataclass(frozen=True, slots=True)
-class Publish:
-    """Store `memory`, then sign `memory.here` and send it to everybody."""
-
-    memory: Memory
-
-
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """This peer sits at another table now; `full` if the old one has no seat for it."""
-
-    table: bytes
-    full: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """Everybody in the roster has signed it: begin with the keys."""
-
-    start: Start
-
-
-@dataclass(frozen=True, slots=True)
-class Abandoned:
-    """The attempt is over, nothing was at stake: drop its session. `key` caused it (empty: nobody did)."""
-
-    roster: Roster
-    cause: Cause
-    key: bytes
-
-
-Action = Publish | Moved | Started | Abandoned
 
 
 class Lobby:
@@ -142,9 +80,7 @@ class Lobby:
         self._automatic = automatic
         self._started = False
         self._published: Here | None = None
-        self._peers: dict[bytes, Here] = {}
-        self._others: dict[bytes, OtherVersion] = {}
-        self._links: frozenset[bytes] = frozenset()
+        self.neighbours = Neighbours(identity.public)
         self._full: frozenset[bytes] = frozenset()
         self._spent: dict[bytes, int] = {}
         self._me = Here(
@@ -198,11 +134,20 @@ class Lobby:
             return self._settle(always=True)
         return (*self._give_up(Cause.RESTARTED), *self._settle())
 
+    @property
+    def links(self) -> frozenset[bytes]:
+        """The keys of the peers that this one has a link to."""
+        return self.neighbours.links
+
+    def private(self) -> tuple[object, ...]:
+        """What its record does not show but its behaviour depends on (for telling states apart)."""
+        return (self._started, self._made, self._full, self._automatic, tuple(self._spent.items()))
+
     def copy(self) -> Self:
         """An independent lobby in the same state (for exploring what may happen)."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        other._peers, other._others, other._spent = dict(self._peers), dict(self._others), dict(self._spent)
+        other.neighbours, other._spent = self.neighbours.copy(), dict(self._spent)
         return other
 
     # What the driver and the screen ask
@@ -232,18 +177,11 @@ class Lobby:
 
         A peer is there when this one has a link to it, or somebody that this one has a link to says so.
         """
-        direct = [self._peers[key] for key in self._links if key in self._peers]
-        there = {record.key: record for record in direct}
-        for record in direct:
-            for key in record.seated:
-                if key in self._peers and record.reaches(key):
-                    there[key] = self._peers[key]
-        there[self._me.key] = self._me
-        return there
+        return {**self.neighbours.there(), self._me.key: self._me}
 
     def other_versions(self) -> tuple[OtherVersion, ...]:
         """The linked peers that play another version: shown, never seated."""
-        return tuple(other for key, other in sorted(self._others.items()) if key in self._links)
+        return self.neighbours.other_versions()
 
     def obstacles(self) -> tuple[Obstacle, ...]:
         """What the start waits for; empty when this peer can seal, or has sealed."""
@@ -275,18 +213,7 @@ class Lobby:
 
     def relay_to(self, key: bytes) -> tuple[bytes, ...]:
         """To whom to pass on the newest record of `key`: linked peers at its table that it does not reach."""
-        record = self._peers.get(key)
-        if record is None:
-            return ()
-        return tuple(
-            sorted(
-                other
-                for other in self._links - {key}
-                if other in self._peers
-                and self._peers[other].table == record.table
-                and not record.reaches(other)
-            )
-        )
+        return self.neighbours.relay_to(key)
 
     # What happens
 
@@ -294,29 +221,17 @@ class Lobby:
         """A link to this peer is up (its identity is proven). The driver sends it the own record."""
         if key == self._me.key:
             return ()
-        self._links |= {key}
+        self.neighbours.link(key)
         return self._settle()
 
     def on_gone(self, key: bytes) -> tuple[Action, ...]:
         """The link to this peer is down, or silent for too long."""
-        self._links -= {key}
+        self.neighbours.unlink(key)
         return self._settle()
 
     def on_here(self, record: Here | OtherVersion) -> tuple[Action, ...]:
         """A record that `open_here` accepted, from its author or relayed; an old one changes nothing."""
-        key = record.key
-        known = self._peers.get(key) or self._others.get(key)
-        if key == self._me.key or (known is not None and known.counter >= record.counter):
-            return ()
-        if known is None and not self._make_room(key):
-            return ()
-        self._peers.pop(key, None)
-        self._others.pop(key, None)
-        if isinstance(record, OtherVersion):
-            self._others[key] = record
-        else:
-            self._peers[key] = record
-        return self._settle()
+        return self._settle() if self.neighbours.take(record) else ()
 
     # What the person wants
 
@@ -421,7 +336,7 @@ class Lobby:
         """Who sits here, whom of them I reach; who said "without" is asked again about somebody new."""
         me, there = self._me, self.records()
         listed = seated(me.table, me.terms.seats, there.values())
-        linked = self._links | {me.key}
+        linked = self.neighbours.links | {me.key}
         reached = sum(1 << place for place, key in enumerate(listed) if key in linked)
         ready = me.ready
         if me.stage == Stage.LOBBY:
@@ -438,7 +353,7 @@ class Lobby:
             return ()
         there = self.records()
         if me.stage == Stage.DEALT:
-            return self._end_lost_game(roster)
+            return self._end_lost_game(roster, there)
         for key in (member.key for member in roster.members):
             record = there.get(key)
             if record is None:
@@ -450,20 +365,17 @@ class Lobby:
             return self._give_up(Cause.CHANGED)
         return ()
 
-    def _end_lost_game(self, roster: Roster) -> tuple[Action, ...]:
-        """Let a bound peer go when so many others have signed that they are not bound that no quorum is left.
+    def _end_lost_game(self, roster: Roster, there: Mapping[bytes, Here]) -> tuple[Action, ...]:
+        """Let a bound peer go when somebody has signed that it is not bound, and who is left is no quorum.
 
-        The others never give their DEAL in this round, and without a quorum no ballot can go on without them.
+        The one that went on never speaks in this round again, and without a quorum no ballot goes on without
+        it, so this game cannot be played. Silence alone lets nobody go: the others may have begun.
         """
         me = self._me
-        left = [
-            member.key
-            for member in roster.members
-            if (record := self._peers.get(member.key)) is not None
-            and (record.table != me.table or record.round > me.round)
-        ]
-        seats = range(len(roster.members))
-        if is_quorum([seat for seat in seats if roster.members[seat].key not in left], seats):
+        newest = [self.neighbours.newest(member.key) or me for member in roster.members]
+        left = [record.key for record in newest if record.table != me.table or record.round > me.round]
+        stay = [seat for seat, record in enumerate(newest) if record.key not in left and record.key in there]
+        if not left or is_quorum(stay, range(len(newest))):
             return ()
         self._me = self._to_lobby()
         return (Abandoned(roster, Cause.WITHDRAWN, left[0]),)
@@ -559,25 +471,3 @@ class Lobby:
     def _require_free(self) -> None:
         if self._me.stage >= Stage.DEALT:
             raise LocalError("a game is running; leave it first")
-
-    def _make_room(self, key: bytes) -> bool:
-        """Whether a record of one more peer can be kept; one without a link goes for one with a link."""
-        if len(self._peers) + len(self._others) < MAX_PEERS:
-            return True
-        there = self.records()
-        stale = [old for old in (*self._peers, *self._others) if old not in self._links and old not in there]
-        if key not in self._links or not stale:
-            return False
-        self._peers.pop(stale[0], None)
-        self._others.pop(stale[0], None)
-        return True
-
-
-def check_start(start: Start) -> None:
-    """Raises DecodeError unless the certificate has the valid READY signature of each of a legal roster."""
-    check_roster(start.roster)
-    if len(start.signatures) != len(start.roster.members):
-        raise DecodeError("a START certificate has one signature for each member")
-    for member, signature in zip(start.roster.members, start.signatures, strict=True):
-        if not ready_valid(start.roster, member.key, signature):
-            raise DecodeError("a READY signature in a START certificate does not hold")
