@@ -10,10 +10,26 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
+from typing import Never
 
 from otto_p2p import i18n
-from otto_p2p.i18n import _
+from otto_p2p.i18n import N_, _
 from otto_protocol.errors import LocalError
+
+ARGPARSE = (
+    N_("usage: "),
+    N_("options"),
+    N_("positional arguments"),
+    N_("show this help message and exit"),
+    N_("the following arguments are required: %s"),
+    N_("unrecognized arguments: %s"),
+    N_("expected one argument"),
+    N_("argument %(argument_name)s: %(message)s"),
+    N_("invalid %(type)s value: %(value)r"),
+    N_("invalid choice: %(value)r (choose from %(choices)s)"),
+    N_("ignored explicit argument %r"),
+)
+"""Texts of argparse, which translates them itself."""
 
 USAGE, FAILED, INTERRUPTED = 2, 1, 130
 
@@ -59,8 +75,11 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         case "join":
             from otto_p2p import joining
 
-            settings = joining.checked(options)
-            return joining.join(settings)
+            try:
+                wanted = joining.checked(options)
+            except joining.UsageError as error:
+                return _fail(str(error), USAGE)
+            return joining.join(wanted)
         case "tables":
             from otto_p2p import listing
 
@@ -88,6 +107,15 @@ def _rules() -> str:
     return path.read_text(encoding="utf-8")
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> Never:
+        """Exit with the message alone."""
+        text = _("{problem} (see {program} --help)").format(problem=message, program=self.prog)
+        self.exit(_fail(text, USAGE))
+
+
 class _Version(argparse.Action):
     """Looks the version up only when it is asked for."""
 
@@ -97,7 +125,7 @@ class _Version(argparse.Action):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="otto-p2p",
         description=_("The card game Otto on a LAN: no server, no dealer, and nobody has to be trusted."),
         allow_abbrev=False,

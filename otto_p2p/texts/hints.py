@@ -10,7 +10,8 @@ from otto_p2p.texts.people import People
 _HINTS: dict[Why, str] = {
     Why.CHOOSE: N_("Of the number {number} you hold {count}, and there are {copies} in the game."),
     Why.DUEL: N_(
-        "You guess a colour of {name} in about {percent} of 100 cases, and that collection ({count}) is a danger."
+        "You guess a colour of {name} in about {percent} of 100 cases, "
+        "and that collection ({count}) is a danger."
     ),
     Why.LAY: N_("This colour is hard to guess from what has been seen of your hand: {colour}."),
     Why.GUESS: N_("This colour is right in about {percent} of 100 cases: {colour}."),

@@ -40,6 +40,7 @@ _CAUSES: dict[str, str] = {
     Cause.CHANGED.value: N_("The game did not start: the table has changed."),
     Cause.RESTARTED.value: N_("The game had not started yet."),
 }
+_NOT_STARTED = N_("The game did not start.")
 
 _LACKS: dict[Lack, str] = {
     Lack.ALONE: N_("Nobody else sits here yet."),
@@ -69,6 +70,7 @@ _AWAY = {
     "lost": N_("{name} (connection lost)"),
     "unlinked": N_("{name} (not connected)"),
 }
+_AWAY_SOMEHOW = N_("{name} (away)")
 
 
 def news(notice: Notice) -> str:
@@ -76,7 +78,7 @@ def news(notice: Notice) -> str:
     words = [safe(word) for word in notice.words]
     if notice.news is News.NOT_STARTED:
         cause, name = (*words, "", "")[:2]
-        return _(_CAUSES.get(cause, N_("The game did not start."))).format(name=name)
+        return _(_CAUSES.get(cause, _NOT_STARTED)).format(name=name)
     if notice.news is News.CHEAT and len(words) < 4:
         words += [""] * (4 - len(words))
     return _(_NEWS[notice.news]).format(*words, *[""] * 4).rstrip()
@@ -144,4 +146,4 @@ def awaited_name(name: str, away: str | None) -> str:
     """Somebody who is waited for, and why it takes long, if that is known."""
     if away is None:
         return name
-    return _(_AWAY.get(away, N_("{name} (away)"))).format(name=name)
+    return _(_AWAY.get(away, _AWAY_SOMEHOW)).format(name=name)

@@ -18,11 +18,13 @@ _NO_WINNER = {
     Reason.STALLED: N_("Nothing was collected for a long time, so nobody wins."),
     Reason.LAST_SEAT: N_("All the others are gone."),
 }
+_NOBODY = N_("Nobody wins.")
 
 _CHEATS = {
     "R16": N_("{name} had another number in the collection (rule R16): 0 points."),
     "T3": N_("{name} kept a card of the collected number in the first hand (rule T3): 0 points."),
 }
+_BROKE = N_("{name} broke rule {rule}: 0 points.")
 
 
 def points(number: int) -> str:
@@ -37,9 +39,7 @@ def game_over(outcome: Outcome, people: People, game: int, games: int) -> list[s
         _("Bonus: {what}, +{n}.").format(what=_(_BONUS[bonus]), n=bonus.points) for bonus in outcome.bonus
     ]
     told += [
-        _(_CHEATS.get(cheat.rule, N_("{name} broke rule {rule}: 0 points."))).format(
-            name=people.names[cheat.seat], rule=cheat.rule
-        )
+        _(_CHEATS.get(cheat.rule, _BROKE)).format(name=people.names[cheat.seat], rule=cheat.rule)
         for cheat in outcome.cheats
     ]
     return [*told, *scoreboard(outcome, people)]
@@ -48,7 +48,7 @@ def game_over(outcome: Outcome, people: People, game: int, games: int) -> list[s
 def _winner(outcome: Outcome, people: People, game: int, games: int) -> str:
     start = _("Game {game} of {games} is over.").format(game=game, games=games) + " "
     if outcome.winner is None:
-        return start + _(_NO_WINNER.get(outcome.reason, N_("Nobody wins.")))
+        return start + _(_NO_WINNER.get(outcome.reason, _NOBODY))
     told = _(_NO_WINNER[Reason.LAST_SEAT]) + " " if outcome.reason is Reason.LAST_SEAT else ""
     if outcome.winner == people.me:
         return start + told + _("You win!")
