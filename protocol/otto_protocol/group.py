@@ -11,7 +11,7 @@ ints around them are not constant time: an observer on the same machine is outsi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from btclib_secp256k1 import ffi, lib
@@ -32,6 +32,7 @@ CHALLENGE_BYTES = 16
 
 _PUBKEY = ffi.typeof("secp256k1_pubkey *")
 _OUTPUT = ffi.typeof("unsigned char[33]")
+_LENGTH = ffi.typeof("size_t *")
 _XY = ffi.typeof("unsigned char[65]")
 _COMPRESSED = 258  # SECP256K1_EC_COMPRESSED of the C header
 _UNCOMPRESSED_PREFIX = b"\x04"
@@ -53,9 +54,9 @@ class Point:
         """The 33 bytes that `decode_point` accepts."""
         if self._encoding is None:
             output = ffi.new(_OUTPUT)
-            length = ffi.new("size_t *", POINT_BYTES)
+            length = ffi.new(_LENGTH, POINT_BYTES)
             lib.secp256k1_ec_pubkey_serialize(ctx, output, length, self._parsed, _COMPRESSED)
-            self._encoding = bytes(output)
+            self._encoding = bytes(ffi.buffer(output))
         return self._encoding
 
     def __eq__(self, other: object) -> bool:
@@ -143,22 +144,23 @@ def _power(k: int, parsed: Any) -> Any:
     return result
 
 
-def _power_secret(k: int, parsed: Any) -> Any:
-    """k times a parsed point, as a new parsed point; constant time. Raises ValueError unless 1 <= k < Q."""
+def _powers_secret(scalars: Iterable[int], points: Iterable[Point]) -> list[Any]:
+    """Scalar times point for each pair, as new parsed points; constant time.
+
+    Raises ValueError unless 1 <= k < Q for each scalar. The output of ECDH "hashed" by copying x and y is the
+    product itself.
+    """
+    products = []
     xy = ffi.new(_XY, _UNCOMPRESSED_PREFIX)
-    if not lib.secp256k1_ecdh(
-        ctx,
-        xy + 1,
-        parsed,
-        k.to_bytes(SCALAR_BYTES, "big"),
-        lib.btclib_secp256k1_ecdh_hash_function_xy,
-        ffi.NULL,
-    ):
-        raise ValueError("a secret scalar is in [1, Q)")
-    result = ffi.new(_PUBKEY)
-    if not lib.secp256k1_ec_pubkey_parse(ctx, result, xy, 65):
-        raise AssertionError("the library refused its own point")
-    return result
+    start, multiply, copy = xy + 1, lib.secp256k1_ecdh, lib.btclib_secp256k1_ecdh_hash_function_xy
+    for k, point in zip(scalars, points, strict=True):
+        if not multiply(ctx, start, point._parsed, k.to_bytes(SCALAR_BYTES, "big"), copy, ffi.NULL):
+            raise ValueError("a secret scalar is in [1, Q)")
+        product = ffi.new(_PUBKEY)
+        if not lib.secp256k1_ec_pubkey_parse(ctx, product, xy, 65):
+            raise AssertionError("the library refused its own point")
+        products.append(product)
+    return products
 
 
 def _power_base(k: int) -> Any:
@@ -195,7 +197,12 @@ def mul_base(k: int) -> Point | None:
 
 def mul_secret(k: int, point: Point) -> Point:
     """k times a point in constant time, for a secret k. Raises ValueError unless 1 <= k < Q."""
-    return Point(_power_secret(k, point._parsed))
+    return Point(_powers_secret((k,), (point,))[0])
+
+
+def mul_each_secret(scalars: Iterable[int], points: Iterable[Point]) -> list[Point]:
+    """Scalar times point for each pair, in constant time. Raises ValueError unless each is in [1, Q)."""
+    return [Point(product) for product in _powers_secret(scalars, points)]
 
 
 def mul_base_secret(k: int) -> Point:
@@ -245,12 +252,10 @@ def msm(scalars: Sequence[int], points: Sequence[Point]) -> Point | None:
 
 def msm_secret(scalars: Sequence[int], points: Sequence[Point]) -> Point | None:
     """Like `msm`, constant time in the scalars, each in [1, Q) (else ValueError)."""
-    return _total(
-        [
-            _power_base(k) if point is G else _power_secret(k, point._parsed)
-            for k, point in zip(scalars, points, strict=True)
-        ]
-    )
+    terms = list(zip(scalars, points, strict=True))
+    others = [(k, point) for k, point in terms if point is not G]
+    products = _powers_secret((k for k, _ in others), (point for _, point in others))
+    return _total(products + [_power_base(k) for k, point in terms if point is G])
 
 
 def hash_to_group(tag: str, *parts: bytes) -> Point:

@@ -15,11 +15,12 @@ tags of one card under s and s' with a known difference would give the card away
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from otto_protocol.deck import Ciphertext, Deck, partial
-from otto_protocol.group import Point, add, mul_secret
+from otto_protocol.group import Point, add, mul_each_secret
 from otto_protocol.hashing import Rng
 from otto_protocol.proofs import check_shares, prove_shares
 
@@ -36,7 +37,8 @@ def own_entry(slot: Ciphertext, others_shares: Sequence[Point]) -> Ciphertext | 
 
 def raise_entries(s: int, entries: Sequence[Ciphertext]) -> Deck:
     """(s a, s b) of every entry, in order; s is secret, in [1, Q). Two multiplications an entry."""
-    return tuple((mul_secret(s, a), mul_secret(s, b)) for a, b in entries)
+    raised = mul_each_secret(itertools.repeat(s, 2 * len(entries)), _points(entries))
+    return tuple(zip(raised[::2], raised[1::2], strict=True))
 
 
 def prove_raise(
@@ -69,7 +71,7 @@ def total(raised_by_all: Sequence[Deck]) -> Deck | None:
 
 def tag_shares(x: int, raised: Sequence[Ciphertext]) -> tuple[Point, ...]:
     """x times the a of every entry, in order; proven with `proofs.prove_shares` for these a as bases."""
-    return tuple(mul_secret(x, a) for a, _ in raised)
+    return tuple(mul_each_secret(itertools.repeat(x, len(raised)), [a for a, _ in raised]))
 
 
 def tags(raised: Sequence[Ciphertext], shares_of_all: Sequence[Sequence[Point]]) -> tuple[Point | None, ...]:

@@ -7,11 +7,20 @@ the commitment to the order is c_(j_i) = s_(j_i) G + h_i. Sources and the proof:
 from __future__ import annotations
 
 import functools
+import itertools
 from dataclasses import dataclass, field, replace
 
 from otto_protocol.deck import Deck, encode_deck
 from otto_protocol.errors import LocalError
-from otto_protocol.group import Point, add, hash_to_group, mul_base_secret, mul_secret, neg, random_scalars
+from otto_protocol.group import (
+    Point,
+    add,
+    hash_to_group,
+    mul_base_secret,
+    mul_each_secret,
+    neg,
+    random_scalars,
+)
 from otto_protocol.hashing import Drbg, Rng, shuffled, tagged_hash
 from otto_protocol.proofs import hedged, joined
 
@@ -92,7 +101,7 @@ class Prepared:
         if self._witness is None:
             raise LocalError("these shuffle secrets were used already")
         if self._X != X:
-            self._rX = [mul_secret(r, X) for r in self._witness.r]
+            self._rX = mul_each_secret(self._witness.r, itertools.repeat(X, self.count))
             self._X = X
 
     def commit(self) -> None:

@@ -28,6 +28,7 @@ from otto_protocol.group import (
     mul,
     mul_base,
     mul_base_secret,
+    mul_each_secret,
     mul_secret,
     neg,
     random_scalar,
@@ -70,6 +71,7 @@ def test_multiplication_is_linear(j: int, k: int, point: Point) -> None:
 def test_the_constant_time_calls_give_the_same(k: int, point: Point) -> None:
     assert mul_secret(k, point) == mul(k, point)
     assert mul_base_secret(k) == mul_base(k) == mul(k, G)
+    assert mul_each_secret((k, 1), (G, point)) == [mul(k, G), point]
     assert msm_secret((k, 1, k), (point, point, G)) == msm((k, 1, k), (point, point, G))
 
 
