@@ -11,6 +11,7 @@ ints around them are not constant time: an observer on the same machine is outsi
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -256,6 +257,15 @@ def msm_secret(scalars: Sequence[int], points: Sequence[Point]) -> Point | None:
     others = [(k, point) for k, point in terms if point is not G]
     products = _powers_secret((k for k, _ in others), (point for _, point in others))
     return _total(products + [_power_base(k) for k, point in terms if point is G])
+
+
+def pedersen_each(blinds: Sequence[int], values: Sequence[int], base: Point) -> list[Point | None]:
+    """blind G + value base for each pair of secrets, in constant time; None is the identity.
+
+    Raises ValueError unless all are in [1, Q).
+    """
+    products = _powers_secret(values, itertools.repeat(base, len(values)))
+    return [_total([_power_base(blind), product]) for blind, product in zip(blinds, products, strict=True)]
 
 
 def hash_to_group(tag: str, *parts: bytes) -> Point:

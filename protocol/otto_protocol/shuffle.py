@@ -45,7 +45,7 @@ from otto_protocol.group import (
     msm_secret,
     mul,
     mul_base_secret,
-    mul_each_secret,
+    pedersen_each,
     random_scalars,
     sub,
 )
@@ -107,8 +107,8 @@ def prove(deck: Deck, new_deck: Deck, X: Point, witness: Witness, context: bytes
 
     R_before = (0, *R[:-1])
     U = list(itertools.accumulate(u_permuted, lambda left, right: left * right % Q, initial=1))
-    hat_c = _pedersen(R, U[1:], h)
-    hat_t = _pedersen(E, [w_i * U_i % Q for w_i, U_i in zip(w, U[:-1], strict=True)], h)
+    hat_c = pedersen_each(R, U[1:], h)
+    hat_t = pedersen_each(E, [w_i * U_i % Q for w_i, U_i in zip(w, U[:-1], strict=True)], h)
     t = (
         mul_base_secret(w1),
         mul_base_secret(w2),
@@ -346,12 +346,6 @@ def _weights(seed: bytes, count: int) -> list[int]:
 def _challenge(seed: bytes, points: bytes) -> int:
     """The challenge for the chain and the commitments: 33 bytes each of hat_c, hat_t, t."""
     return challenge_scalar(tagged_hash("shuffle/challenge", seed, points)[:CHALLENGE_BYTES])
-
-
-def _pedersen(blinds: Sequence[int], values: Sequence[int], h: Point) -> list[Point | None]:
-    """blind G + value h for each pair of secrets."""
-    products = mul_each_secret(values, itertools.repeat(h, len(values)))
-    return [add(mul_base_secret(blind), product) for blind, product in zip(blinds, products, strict=True)]
 
 
 def _encode(points: Sequence[Point | None]) -> bytes:

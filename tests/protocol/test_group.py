@@ -31,6 +31,7 @@ from otto_protocol.group import (
     mul_each_secret,
     mul_secret,
     neg,
+    pedersen_each,
     random_scalar,
     random_scalars,
     sub,
@@ -71,6 +72,7 @@ def test_multiplication_is_linear(j: int, k: int, point: Point) -> None:
 def test_the_constant_time_calls_give_the_same(k: int, point: Point) -> None:
     assert mul_secret(k, point) == mul(k, point)
     assert mul_base_secret(k) == mul_base(k) == mul(k, G)
+    assert pedersen_each((k, 2), (3, k), point) == [msm((k, 3), (G, point)), msm((2, k), (G, point))]
     assert mul_each_secret((k, 1), (G, point)) == [mul(k, G), point]
     assert msm_secret((k, 1, k), (point, point, G)) == msm((k, 1, k), (point, point, G))
 
