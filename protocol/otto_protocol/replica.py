@@ -81,6 +81,7 @@ class Replica:
         self.deck: Deck = ()
         self.shuffles: tuple[Shuffled, ...] = ()
         self.promises: dict[tuple[int, str], Promise] = {}
+        self.decided_turn = 0  # the turn that the promises about Otto belong to
         self.pile: dict[int, Ciphertext] = {}  # slots of the draw pile: (a, b) under the joint key
         self.held: dict[int, Ciphertext] = {}  # slots that have an owner: (a, b - everybody else's shares)
         self.state: State | None = None
@@ -362,6 +363,9 @@ class Replica:
         return self._what_now()
 
     def _what_now(self) -> Event:
+        if self.play.turn != self.decided_turn:  # a leader without a hand goes straight to OTTO again (R10)
+            self.promises = {key: p for key, p in self.promises.items() if key[1] != "otto"}
+            self.decided_turn = self.play.turn
         match self.play.phase:
             case Play.DRAW:
                 return Event.CARDS_DUE
@@ -371,9 +375,6 @@ class Replica:
             case Play.OTTO:
                 waiting = [seat for seat in rules.awaited(self.play) if (seat, "otto") not in self.promises]
                 return Event.CONTESTED if waiting and len(rules.awaited(self.play)) > 1 else Event.SPOKEN
-            case Play.LEAD:
-                self.promises = {key: p for key, p in self.promises.items() if key[1] != "otto"}
-                return Event.SPOKEN
             case Play.END:
                 return Event.FINISHED
             case _:
