@@ -376,12 +376,24 @@ def test_r19_fifty_rounds_without_a_change_of_any_collection_end_the_game() -> N
         seat = game.awaited[0]
         moves = game.legal(seat)
         game.play(Exchange(seat, False) if isinstance(moves[0], Exchange) else moves[0])
-    assert game.state.turn == 2 * STALL_ROUNDS
+    assert game.state.turn == 2 * 50
     result = finish(game)
     assert (result.winner, result.reason, result.points) == (None, Reason.STALLED, (1, 1))
 
 
-def test_r19_a_card_collected_or_lost_starts_the_count_again() -> None:
+def test_r19_a_collected_card_starts_the_count_again() -> None:
+    for slots in (1, 0):
+        game = arrange(["R1" + ZEROS, "Y4 R3"], ["", ""], [9, 9], RNG, pile="B9")
+        play_cards(game, "R1", "R3")
+        new = draft(game.state)
+        new.quiet = 7
+        game.state = freeze(new)
+        game.play(Exchange(1, True))
+        game.play(Collect(1, game.state.hands[1][1 : 1 + slots]))
+        assert game.state.quiet == (1 if slots else 8)
+
+
+def test_r19_a_lost_card_starts_the_count_again() -> None:
     game = duellists()
     new = draft(game.state)
     new.quiet = 3 * STALL_ROUNDS - 1

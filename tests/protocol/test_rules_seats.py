@@ -8,7 +8,19 @@ from otto_protocol.cards import short
 from otto_protocol.errors import IllegalMove, LocalError
 from otto_protocol.game import Game
 from otto_protocol.hashing import Drbg
-from otto_protocol.moves import Challenge, Choose, Exchange, Guess, LayDuel, OpenDuel, Say, Score, SitOut
+from otto_protocol.moves import (
+    Challenge,
+    Choose,
+    Drawn,
+    Exchange,
+    Guess,
+    LayDuel,
+    OpenDuel,
+    Reshuffled,
+    Say,
+    Score,
+    SitOut,
+)
 from otto_protocol.positions import arrange
 from otto_protocol.rules import Phase, Reason, apply, awaited, check, healed, hidden, remove_seats
 from otto_protocol.rules_state import draft, freeze
@@ -55,7 +67,7 @@ def test_r20_the_leader_lost_before_the_choice_is_done() -> None:
     game.remove({1})
     for seat in (0, 2):
         game.play(Choose(seat, (), 5))
-    assert game.awaited == (2,)
+    assert (game.awaited, game.state.turn) == ((2,), 0)
 
 
 def test_r20_a_leader_lost_before_opening_voids_the_turn() -> None:
@@ -76,6 +88,7 @@ def test_r20_after_opening_the_turn_goes_on_without_the_leader() -> None:
     game.play(Exchange(1, True))
     game.remove({0})
     assert game.awaited == (2,)
+    assert remove_seats(game.state, {2}).state.entitled == (1,)
     game.play(Exchange(2, True))
     assert (game.state.phase, game.state.drew) == (Phase.COLLECT, (1, 2))
 
@@ -130,6 +143,38 @@ def test_r20_a_draw_under_way_is_undone_and_owed() -> None:
     assert [seat for seat, _ in after.draws] == [2]
     assert after.draws[0][1] >= state.next_slot  # no slot has a second owner
     assert {short(card) for card in after.spent} >= {"R3", "R5"}  # discards stay
+
+
+def between_two_draws() -> Game:
+    """Seats 1, 2, 3 exchange and the pile has one card: 1 has drawn it, the reshuffle is due."""
+    hands = ["R1" + ZEROS, "R3 B3", "R5 B5", "R7 G7"]
+    game = arrange(hands, ["G9", "Y9", "B8", "Y8"], [9, 9, 8, 8], RNG, pile="B1")
+    play_cards(game, "R1", "R3", "R5", "R7")
+    return game
+
+
+def test_r20_who_is_owed_still_draws_in_the_order_of_the_table() -> None:
+    game = between_two_draws()
+    state = game.state
+    for seat in (3, 1, 2):
+        state = apply(state, Exchange(seat, True))
+    assert ([seat for seat, _ in state.draws], state.owed) == ([1], (2, 3))
+    removal = remove_seats(state, {0})
+    after = healed(removal.state, len(removal.hidden.dead))
+    assert [seat for seat, _ in after.draws] == [1, 2, 3]
+
+
+def test_r20_lost_between_its_draw_and_the_reshuffle() -> None:
+    state = between_two_draws().state
+    for seat in (1, 2, 3):
+        state = apply(state, Exchange(seat, True))
+    state = apply(state, Drawn())
+    assert (state.phase, state.drew) == (Phase.RESHUFFLE, (1,))
+    removal = remove_seats(state, {1})
+    state = healed(removal.state, len(removal.hidden.dead))
+    while state.phase is not Phase.COLLECT:
+        state = apply(state, Drawn() if state.phase is Phase.DRAW else Reshuffled())
+    assert awaited(state) == (2, 3)
 
 
 def test_r20_nothing_can_be_played_before_the_heal() -> None:
