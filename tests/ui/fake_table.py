@@ -1,143 +1,253 @@
-"""A table without network and cryptography: the real rules, the built-in player for everybody else."""
+"""A whole table in memory for tests of screens: the real rules, the built-in player at every other seat.
+
+No cryptography and no network: what `otto_p2p.table` would tell its screen is told at once.
+"""
 
 from __future__ import annotations
 
-from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from otto_p2p import bots
-from otto_p2p.updates import Closed, GameUpdate, LobbyUpdate, MatchEnded, Person, Update
+from otto_p2p.ui.questions import FORCED
+from otto_p2p.updates import (
+    Closed,
+    Controls,
+    GameUpdate,
+    LobbyUpdate,
+    MatchEnded,
+    Notice,
+    OpenTable,
+    Person,
+    Update,
+)
 from otto_protocol import moves
-from otto_protocol.errors import LocalError
 from otto_protocol.game import Game
 from otto_protocol.hashing import Drbg
+from otto_protocol.identity import fingerprint
 from otto_protocol.phases import Phase
-from otto_protocol.roster import Member, TableRules
-from otto_protocol.rules import standings
-from otto_protocol.rules_end import Outcome
+from otto_protocol.roster import PROTOCOL_VERSION, Member, TableRules
+from otto_protocol.rules import Outcome
+from otto_protocol.rules import Phase as Step
+from otto_protocol.seating import Lack, Obstacle
 
-NAMES = ("Me", "Anna", "Bob", "Cēzars", "Dora", "Eva", "Filip", "Gita", "Hugo", "Ivo")
+NAMES = ("Anna", "Berta", "Centis", "Dace", "Emīls", "Fricis", "Guna", "Harijs", "Ieva", "Jānis")
 
 
-class FakeTable:
-    """`Controls` over a `Game`: what happens is put into `updates`, what was asked for into `calls`."""
+class FakeTable(Controls):
+    """`tell` hears the updates. Seat `me` is the screen's; `asked` keeps what it asked for."""
 
-    def __init__(self, players: int = 3, *, seed: bytes = b"fake", games: int = 1, decks: int = 2) -> None:
+    def __init__(
+        self,
+        players: int = 4,
+        seed: bytes = b"fake",
+        *,
+        names: Sequence[str] = NAMES,
+        me: int = 0,
+        games: int = 1,
+        decks: int = 2,
+    ) -> None:
         self.rng = Drbg(seed)
-        self.members = tuple(Member(bytes([seat + 1]) * 32, NAMES[seat]) for seat in range(players))
-        self.table_rules = TableRules(decks=decks, games=games)
-        self.updates: deque[Update] = deque()
-        self.calls: list[str] = []
-        self.game = self._deal()
-        self.number = 1
-        self.outcomes: list[Outcome] = []
-        self.ready_value = 0
+        self.me = me
+        self.rules = TableRules(decks, games, 120)
+        self.members = tuple(
+            Member(bytes([seat + 1]) * 32, names[seat % len(names)]) for seat in range(players)
+        )
+        self.tags = tuple(fingerprint(member.key) for member in self.members)
+        self.asked: list[tuple[str, object]] = []
+        self.others: tuple[OpenTable, ...] = ()
+        self.tell: Callable[[Update], None] = lambda update: None
+        self.game: Game | None = None
+        self.number = 0
+        self.totals = [0] * players
+        self.away: dict[int, str] = {}
+        self.ready_now = 0
+        self.hold = False  # the others do not move
 
-    def _deal(self) -> Game:
-        return Game.deal(range(len(self.members)), self.table_rules.decks, self.rng)
+    # -- Controls --------------------------------------------------------------------------------------
 
-    # What a test makes happen
+    def ready(self, value: int) -> None:
+        self.asked.append(("ready", value))
+        self.ready_now = value
+        self.lobby()
+        if value:
+            self.begin()
 
-    def lobby(self, *, countdown: int | None = None) -> LobbyUpdate:
-        """The lobby as it is now."""
+    def act(self, move: moves.Move) -> None:
+        self.asked.append(("act", move))
+        assert self.game is not None
+        assert not isinstance(move, (moves.Reshuffled, moves.Drawn))
+        self._play(move)
+        self.run()
+
+    def sit_at(self, table: bytes) -> None:
+        self.asked.append(("sit_at", table))
+
+    def open_table(self) -> None:
+        self.asked.append(("open_table", None))
+
+    def change_rules(self, rules: TableRules) -> None:
+        self.asked.append(("change_rules", rules))
+        self.rules = rules
+        self.lobby()
+
+    def stop_countdown(self) -> None:
+        self.asked.append(("stop_countdown", None))
+
+    def leave(self) -> None:
+        self.asked.append(("leave", None))
+        self.tell(Closed())
+
+    # -- the lobby -------------------------------------------------------------------------------------
+
+    def lobby_update(self, *, seated: int | None = None, countdown: int | None = None) -> LobbyUpdate:
+        """The lobby with so many people at the table."""
         people = tuple(
             Person(
-                member.key, member.name, "", self.ready_value if seat == 0 else 1, seat > 0, seat == 0, True
+                member.key,
+                member.name,
+                self.tags[seat],
+                self.ready_now if seat == self.me else 1,
+                seat % 2 == 1,
+                seat == self.me,
+                True,
             )
-            for seat, member in enumerate(self.members)
+            for seat, member in enumerate(self.members[:seated])
         )
+        lacks = [] if self.ready_now else [Obstacle(Lack.NOT_READY, self.members[self.me].key)]
+        if len(people) < 2:
+            lacks = [Obstacle(Lack.ALONE)]
         return LobbyUpdate(
-            "old-oak",
-            bytes(16),
+            "maple-river",
+            b"T" * 16,
             people,
-            self.table_rules,
-            (),
-            (),
-            "otto-p2p join --peer 192.0.2.1:1",
+            self.rules,
+            tuple(lacks),
+            self.others,
+            "otto-p2p join --peer 192.168.1.5:47000",
             countdown,
         )
 
-    def update(self, *happened: moves.Move, outcome: Outcome | None = None) -> GameUpdate:
-        """The game as seat 0 knows it."""
-        state = self.game.state
-        ended = outcome is not None
+    def lobby(self) -> None:
+        """Tell the lobby."""
+        self.tell(self.lobby_update())
+
+    def other_table(self, number: int, **changes: object) -> OpenTable:
+        """Some other table."""
+        table = OpenTable(
+            bytes([number]) * 16,
+            f"table-{number}",
+            ("Kārlis", "Līga"),
+            TableRules(),
+            8,
+            False,
+            PROTOCOL_VERSION,
+        )
+        return replace(table, **changes)  # type: ignore[arg-type]
+
+    # -- the game --------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """A game, from the keys to the first question."""
+        self.number += 1
+        players = len(self.members)
+        self.game = None
+        for phase, count in ((Phase.KEY_COMMIT, 0), (Phase.KEY_OPEN, 0), (Phase.SHUFFLE, players)):
+            for done in range(count + 1):
+                self.tell(self.update(phase=phase, progress=(done, count)))
+        for done in range(players + 1):
+            self.tell(self.update(phase=Phase.PROVE, progress=(done, players)))
+        self.game = Game.deal(range(players), self.rules.decks, self.rng)
+        self.tell(self.update(phase=Phase.DEAL))
+        self.run()
+
+    def update(
+        self,
+        happened: tuple[moves.Move, ...] = (),
+        outcome: Outcome | None = None,
+        *,
+        phase: Phase = Phase.PLAY,
+        progress: tuple[int, int] = (0, 0),
+        over: bool = False,
+    ) -> GameUpdate:
+        """What the screen is told now."""
+        game = self.game
+        legal = [] if game is None or phase is not Phase.PLAY else game.legal(self.me)
+        decisions = tuple(move for move in legal if not isinstance(move, FORCED))
         return GameUpdate(
-            0,
+            self.me,
             self.members,
-            ("",) * len(self.members),
+            self.tags,
             self.number,
-            self.table_rules.games,
-            Phase.RESULT if ended else Phase.PLAY,
-            (0, 0),
-            123456789,
-            self.game.view(0),
-            () if ended else tuple(self.game.legal(0)),
-            state.waiting,
-            {},
-            tuple(sorted(state.live)),
+            self.rules.games,
+            phase,
+            progress,
+            0 if phase is Phase.KEY_COMMIT else 0x123456789,
+            None if game is None else game.view(self.me),
+            decisions,
+            () if game is None else game.awaited,
+            dict(self.away),
+            tuple(range(len(self.members))) if game is None else tuple(sorted(game.state.live)),
             happened,
             outcome,
-            standings(self.outcomes) if self.outcomes else (0,) * len(self.members),
-            ended and self.number == self.table_rules.games,
+            tuple(self.totals),
+            over,
         )
 
-    def run_others(self) -> None:
-        """Everybody else decides, until seat 0 must decide something or the match is over."""
-        while True:
-            outcome = self.game.outcome
-            if outcome is not None:
-                self.outcomes.append(outcome)
-                self.updates.append(self.update(outcome=outcome))
-                if self.number == self.table_rules.games:
-                    self.updates.append(MatchEnded(Path("/data/match.otto"), True))
-                    return
-                self.game, self.number = self._deal(), self.number + 1
-                self.updates.append(self.update())
-                continue
-            seat = next((seat for seat in self.game.awaited if seat != 0), None)
-            forced = self._forced() if seat is None else None
-            if seat is None and forced is None:
+    def run(self) -> None:
+        """Let everybody move who need not be asked, until the screen's seat must decide or all is over."""
+        while self.game is not None:
+            if self.game.outcome is not None:
+                self._over(self.game.outcome)
                 return
-            if forced is not None:
-                self._play(forced)
-            elif seat is not None:
-                self._play(bots.choose(self.game.view(seat), self.game.legal(seat), self.rng))
+            movers = [seat for seat in self.game.awaited if seat != self.me and not self.hold]
+            forced = [move for move in self.game.legal(self.me) if isinstance(move, FORCED)]
+            if forced:
+                self._play(forced[0])
+            elif movers:
+                self.one(movers[0])
+            else:
+                return
 
-    def _forced(self) -> moves.SeatMove | None:
-        """What the session of seat 0 does by itself."""
-        legal = self.game.legal(0)
-        return legal[0] if isinstance(legal[0], (moves.OpenLead, moves.OpenDuel, moves.Score)) else None
+    def one(self, seat: int) -> None:
+        """One move of a built-in player."""
+        assert self.game is not None
+        self._play(bots.choose(self.game.view(seat), self.game.legal(seat), self.rng))
 
     def _play(self, move: moves.SeatMove) -> None:
+        assert self.game is not None
+        before = self.game.state.phase
+        pile = len(self.game.state.pile)
         self.game.play(move)
-        self.updates.append(self.update(moves.public(move)))
+        happened: list[moves.Move] = [moves.public(move)]
+        if before is Step.EXCHANGE and len(self.game.state.pile) > pile:
+            happened.append(moves.Reshuffled())
+        if self.game.outcome is None:
+            self.tell(self.update(tuple(happened)))
+        else:
+            self.last = tuple(happened)
 
-    # Controls
+    def _over(self, outcome: Outcome) -> None:
+        for seat, points in enumerate(outcome.points):
+            self.totals[seat] += points
+        over = self.number >= self.rules.games
+        self.tell(self.update(self.last, outcome, phase=Phase.RESULT, over=over))
+        if over:
+            self.ready_now = 0
+            self.tell(MatchEnded(Path("/home/anna/otto/match.otto"), True))
+            self.number = 0
+            self.game = None
+            self.totals = [0] * len(self.members)
+            self.lobby()
+        else:
+            self.begin()
 
-    def ready(self, value: int) -> None:
-        self.calls.append(f"ready {int(value)}")
-        self.ready_value = int(value)
+    def lose(self, seat: int, why: str) -> None:
+        """A seat is away from now on."""
+        self.away[seat] = why
+        self.tell(self.update())
 
-    def act(self, move: moves.Move) -> None:
-        if move not in self.game.legal(0):
-            raise LocalError("this is not possible now")
-        assert not isinstance(move, (moves.Drawn, moves.Reshuffled))
-        self.calls.append(f"act {type(move).__name__}")
-        self._play(move)
-        self.run_others()
-
-    def sit_at(self, table: bytes) -> None:
-        self.calls.append(f"sit {table.hex()}")
-
-    def open_table(self) -> None:
-        self.calls.append("open")
-
-    def change_rules(self, rules: TableRules) -> None:
-        self.calls.append(f"rules {rules.decks} {rules.games} {rules.turn_seconds}")
-
-    def stop_countdown(self) -> None:
-        self.calls.append("stop")
-
-    def leave(self) -> None:
-        self.calls.append("leave")
-        self.updates.append(Closed())
+    def note(self, notice: Notice) -> None:
+        """Tell news."""
+        self.tell(notice)

@@ -1,0 +1,22 @@
+"""What one person has set for the screen; nobody else is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+GRACE = 0.7  # seconds in which a choice can be taken back before it is sent
+
+
+@dataclass(slots=True)
+class Options:
+    """Settings of the screen; all but the first three can be changed while playing."""
+
+    ascii_only: bool = False  # the terminal has no other characters
+    colour: bool = True  # False: NO_COLOR was asked for
+    auto: bool = False  # the built-in player plays this seat, and leaves after the match
+    light: bool = False
+    animation: bool = True
+    bell: bool = True
+    memory: bool = True  # the memory aid may be looked at
+    automatic: bool = False  # repeated choices are made without asking
+    grace: float = GRACE
