@@ -49,7 +49,7 @@ async def race(
     each address at which another key than `expected` has proven itself. Raises the LinkError that says most.
     """
     winner: list[tuple[Half, Address]] = []
-    errors = [LinkError(Reason.UNREACHABLE, "no address")]
+    errors: list[LinkError] = []
 
     async def attempt(address: Address, done: trio.Event) -> None:
         try:
@@ -82,7 +82,10 @@ async def race(
         raise
     if winner:
         return winner[0]
-    raise max(errors, key=lambda error: _TELLING.get(error.reason, 0))
+    raise max(
+        errors or [LinkError(Reason.UNREACHABLE, "no address")],
+        key=lambda error: _TELLING.get(error.reason, 0),
+    )
 
 
 class Dialler:

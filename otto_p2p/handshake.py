@@ -14,6 +14,7 @@ addresses at once stops all but the winner before its proof: a server never sees
 
 from __future__ import annotations
 
+import contextlib
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -241,11 +242,14 @@ async def _read_preamble(frames: FrameStream, me: Self, *, answer: bool = False)
     preamble = await frames.receive_bytes(len(MAGIC) + 2)
     if not preamble.startswith(MAGIC):
         raise LinkError(Reason.NOT_OTTO, "another program")
-    if answer:
-        await frames.send_bytes(_preamble(me))
     version = int.from_bytes(preamble[len(MAGIC) :], "big")
     if version != me.version:
+        if answer:
+            with contextlib.suppress(LinkError):
+                await frames.send_bytes(_preamble(me))
         raise OtherVersion(version, me.version)
+    if answer:
+        await frames.send_bytes(_preamble(me))
 
 
 def _signed(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TypeVar
 
 import trio
 import trio.testing
 
 from otto_p2p.addresses import Address
-from otto_p2p.events import Event
-from otto_p2p.frames import Reason
-from otto_p2p.link import Limits, Timing
+from otto_p2p.events import Event, FrameFrom, PeerDown
+from otto_p2p.frames import Game, Reason
 from otto_p2p.mesh import Mesh
 from otto_p2p.streams import LinkError
 from otto_p2p.tls import Credentials, make_credentials
@@ -19,6 +19,7 @@ from otto_protocol.hashing import Drbg
 from otto_protocol.identity import IdentityKey
 
 PORT = 47701
+E = TypeVar("E")
 _credentials: list[Credentials] = []
 
 
@@ -45,6 +46,8 @@ class VirtualStream(trio.abc.HalfCloseableStream):
         self.there = there
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        if (self.here, self.there) in self.lan.clogged:
+            await trio.sleep_forever()
         if self.lan.muted(self.here, self.there):
             await trio.lowlevel.checkpoint()
         else:
@@ -86,7 +89,7 @@ class VirtualListener(trio.abc.Listener[trio.abc.Stream]):
 
 
 class VirtualLan:
-    """Hosts by name. `cut` mutes pairs both ways, `firewall` refuses dialling one way."""
+    """Hosts by name. `cut` mutes pairs both ways; `firewall` refuses dialling, `clogged` sending, one way."""
 
     def __init__(self) -> None:
         self.listeners: dict[str, VirtualListener] = {}
@@ -94,6 +97,7 @@ class VirtualLan:
         self.dials: list[tuple[str, str]] = []
         self._cut: set[frozenset[str]] = set()
         self.firewall: set[tuple[str, str]] = set()
+        self.clogged: set[tuple[str, str]] = set()
 
     def muted(self, here: str, there: str) -> bool:
         return frozenset((here, there)) in self._cut
@@ -115,6 +119,8 @@ class VirtualLan:
         if self.muted(here, there):
             await trio.sleep(4.0)
             raise LinkError(Reason.TIMEOUT, there)
+        if there.startswith("10.0.0."):
+            there = f"p{there.removeprefix('10.0.0.')}"
         listener = self.listeners.get(there)
         if listener is None or (here, there) in self.firewall:
             raise LinkError(Reason.UNREACHABLE, "connection refused")
@@ -138,12 +144,15 @@ class VirtualLan:
 class VirtualPeer:
     """A mesh on the virtual LAN, with everything that it said so far in `log`."""
 
-    def __init__(self, lan: VirtualLan, number: int, **options: object) -> None:
+    def __init__(self, lan: VirtualLan, number: int, *, collect: bool = True, **options: object) -> None:
         self.name = f"p{number}"
+        self.collect = collect
         self.lan = lan
         self.identity = IdentityKey.generate(Drbg(b"peer %d" % number))
         self.key = self.identity.public
         self.address = Address(self.name, PORT)
+        # Hints are IP addresses; the LAN knows its hosts by these too.
+        self.address_hint = Address(f"10.0.0.{number}", PORT)
         self.log: list[Event] = []
         self.scope = trio.CancelScope()
         self.number = number
@@ -158,7 +167,7 @@ class VirtualPeer:
             listeners=[self.lan.listener(self.name)],
             port=PORT,
             dial=dial,
-            choose=tuple,
+            choose=lambda hints: tuple(hints),
             remote=lambda stream: stream.there if isinstance(stream, VirtualStream) else "",
             rng=Drbg(b"rng %d" % self.number),
             credentials=credentials(self.number),
@@ -166,7 +175,8 @@ class VirtualPeer:
         )
         with self.scope:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._collect)
+                if self.collect:
+                    nursery.start_soon(self._collect)
                 await nursery.start(self.mesh.run)
                 task_status.started()
 
@@ -177,8 +187,15 @@ class VirtualPeer:
     def linked(self) -> set[bytes]:
         return {info.key for info in self.mesh.links()}
 
-    def of(self, kind: type[Event]) -> list[Event]:
-        return [event for event in self.log if type(event) is kind]
+    def of(self, kind: type[E]) -> list[E]:
+        return [event for event in self.log if isinstance(event, kind)]
+
+    def down(self) -> list[Reason]:
+        return [event.reason for event in self.of(PeerDown)]
+
+    def frames(self) -> list[bytes]:
+        """The game messages that have come."""
+        return [event.frame.message for event in self.of(FrameFrom) if isinstance(event.frame, Game)]
 
 
 @asynccontextmanager
@@ -205,4 +222,10 @@ def fully_linked(everybody: list[VirtualPeer]) -> bool:
     return all(len(peer.linked()) == len(everybody) - 1 for peer in everybody)
 
 
-__all__ = ["Limits", "Timing", "VirtualLan", "VirtualPeer", "fully_linked", "introduce", "peers"]
+def one_stream_each(everybody: list[VirtualPeer]) -> bool:
+    """Whether of each pair the peer with the lower key has dialled the link that both have."""
+    for peer in everybody:
+        for info in peer.mesh.links():
+            if info.dialled != (peer.key < info.key):
+                return False
+    return True
