@@ -1,0 +1,99 @@
+"""Whole games in memory for tests: players that come to an end soon, and every step of a game again."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+
+from otto_protocol import messages as m
+from otto_protocol import moves
+from otto_protocol.cards import number
+from otto_protocol.hashing import Drbg
+from otto_protocol.identity import IdentityKey
+from otto_protocol.lab import Lab
+from otto_protocol.phases import Phase
+from otto_protocol.replica import Replica, Spoken
+from otto_protocol.roster import TableRules
+from otto_protocol.rules_legal import View
+from otto_protocol.transcript import Transcript
+
+RNG = Drbg(b"weights of batched checks")
+
+
+def eager(view: View, legal: Sequence[moves.Move]) -> moves.Move:
+    """Exchanges, collects and says Otto whenever it can, keeps its own number, duels never."""
+    usual = legal[0]
+    if isinstance(usual, moves.Choose):
+        return max(legal, key=lambda move: len(move.slots) if isinstance(move, moves.Choose) else 0)
+    spare = [
+        move
+        for move in legal
+        if isinstance(move, moves.Lead | moves.Answer)
+        and move.slot is not None
+        and number(view.secret.cards[move.slot]) != view.secret.number
+    ]
+    return spare[(7 * view.state.turn + 3 * view.seat) % len(spare)] if spare else usual
+
+
+def duellist(view: View, legal: Sequence[moves.Move]) -> moves.Move:
+    """Like `eager`, but challenges whom it can in every sixth turn."""
+    if view.state.turn % 6 == 1:
+        for move in legal:
+            if isinstance(move, moves.Challenge):
+                return move
+    return eager(view, legal)
+
+
+def patient(view: View, legal: Sequence[moves.Move]) -> moves.Move:
+    """Like `eager`, but says Otto in every ninetieth turn only: hands run empty, and several could say it."""
+    if isinstance(legal[0], moves.Say) and view.state.turn % 90 != 89:
+        return legal[-1]
+    return eager(view, legal)
+
+
+PLAYERS = {"eager": eager, "duellist": duellist, "patient": patient}
+
+
+@functools.cache
+def played(players: int, seed: str = "", decks: int = 2, games: int = 1, player: str = "eager") -> Lab:
+    """A finished table, made once in a test run: look at it, do not change it."""
+    lab = Lab(players, Drbg(f"game {players} {seed}".encode()), TableRules(decks, games))
+    lab.play(PLAYERS[player])
+    return lab
+
+
+def steps(transcript: Transcript) -> Iterator[tuple[Replica, dict[int, Spoken]]]:
+    """Every step of an honest transcript: the replica at its start, and what was said in it."""
+    replica = Replica(transcript.start.roster)
+    spoken: dict[int, Spoken] = {}
+    for signed in transcript.messages:
+        message = m.parse_content(signed)
+        spoken[signed.seat] = Spoken(message, replica.check(signed.seat, message.body))
+        if len(spoken) == len(replica.awaited()):
+            yield replica, spoken
+            replica, spoken = replica.advance(spoken, RNG), {}
+    yield replica, {}
+
+
+@functools.cache
+def all_steps(
+    players: int, seed: str = "", decks: int = 2, games: int = 1, player: str = "eager"
+) -> tuple[tuple[Replica, dict[int, Spoken]], ...]:
+    """The steps of `played`."""
+    return tuple(steps(played(players, seed, decks, games, player).transcript()))
+
+
+def sign_at(replica: Replica, identity: IdentityKey, seat: int, body: m.Body) -> m.Message:
+    """What a seat would send at this step to say `body`."""
+    header = m.Header(replica.match, replica.view, replica.step, seat, replica.digest)
+    return m.sign(identity, header, body)
+
+
+def first(phase: Phase, *kinds: type[m.Body], players: int = 2) -> tuple[Replica, int, m.Body]:
+    """The first step of a phase in which somebody said a message of these kinds: replica, seat, message."""
+    for player in PLAYERS:
+        for replica, spoken in all_steps(players, player=player):
+            for seat, one in spoken.items():
+                if replica.phase is phase and (not kinds or isinstance(one.message.body, kinds)):
+                    return replica, seat, one.message.body
+    raise LookupError(f"no {kinds} in {phase} of the sample games")
