@@ -152,5 +152,8 @@ class Controls(Protocol):
     def stop_countdown(self) -> None:
         """Do not start yet."""
 
+    def dial(self, address: str) -> None:
+        """Look for others at HOST[:PORT], where discovery finds nobody; LocalError when that is no address."""
+
     def leave(self) -> None:
         """Leave in good order; the last update is Closed."""

@@ -122,6 +122,15 @@ class OttoApp(App[None]):
         self._start(self)
         self.repaint()
 
+    def _fatal_error(self) -> None:
+        """End without Textual's own report: it prints local variables, and these are somebody's cards."""
+        self._close_messages_no_wait()
+
+    @property
+    def crash(self) -> Exception | None:
+        """What the screen died of."""
+        return self._exception
+
     def on_unmount(self) -> None:
         """The screen goes: its title too."""
         self._write(RESTORE_TITLE)
@@ -183,6 +192,12 @@ class OttoApp(App[None]):
         named = not character.isprintable() or character in (" ", "?", "")
         self.desk.key(event.key if named else character.lower(), self._clock())
         self._after_input()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Pasted text: an address, if one is being typed."""
+        if self.desk is not None and self.desk.game is None:
+            self.desk.lobby.paste(event.text)
+            self.repaint()
 
     def on_click(self, event: events.Click) -> None:
         """A click on whatever is painted there."""

@@ -11,6 +11,7 @@ from otto_p2p.texts.cards import codes
 from otto_p2p.ui.questions import Kind, Option, Question
 from otto_protocol import moves
 from otto_protocol.cards import LETTERS, colour, number, short
+from otto_protocol.rules import View
 
 BY_CARD = (Kind.LEAD, Kind.ANSWER, Kind.DUEL_LAY, Kind.LOSE_CARD)
 AT_ONCE = (Kind.GUESS, Kind.EXCHANGE, Kind.OTTO)
@@ -165,6 +166,12 @@ class Choice:
             return None
         self.touched = True
         return self.option() if was == (0, places[0]) else None
+
+
+def held(view: View) -> tuple[tuple[int, int], ...]:
+    """(slot, card) of the own hand, as far as it is known: cards that are being dealt are not yet."""
+    known = view.secret.cards
+    return tuple((slot, known[slot]) for slot in view.state.hands[view.seat] if slot in known)
 
 
 def in_order(cards: tuple[tuple[int, int], ...]) -> list[tuple[int, int]]:

@@ -19,6 +19,8 @@ from otto_protocol.here import Ready
 
 SWITCHES = ("automatic", "animation", "bell", "memory", "light")
 """What can be switched while playing, in the order of the settings page."""
+BOTTOM = 10**6  # scrolled to the end
+FRAMES = 10  # of the growing bars of a result
 
 
 class Page(enum.Enum):
@@ -42,6 +44,7 @@ class Desk:
         self.game: GameModel | None = None
         self.page = Page.NONE
         self.scroll = 0  # of the page
+        self.frame = 0  # of its animation
         self.memory_shown = False
         self.setting = 0  # the cursor of the settings page
         self.ended: MatchEnded | None = None
@@ -72,14 +75,14 @@ class Desk:
                 self.closed = True
 
     def _show_game(self, update: GameUpdate, clock: float) -> None:
+        if self.ended is not None and update.over:
+            return  # the last word of a match that is over already
         if self.game is None or self.game.update.members != update.members or self.ended is not None:
             self.game = GameModel(update, self._table, self._rng, self.options)
             self.page, self.ended, self._called = Page.NONE, None, 0
             names = self.game.people.list(update.live)
             self.game.write(_("The game begins. Players: {names}.").format(names=names), "title")
         self.game.show(update, clock)
-        if self.game.results and self.page in (Page.NONE, Page.RESULT) and not update.over:
-            self.open(Page.RESULT)
 
     def _notify(self, notice: Notice, clock: float) -> None:
         if self.game is not None:
@@ -100,7 +103,6 @@ class Desk:
                     if game.update.totals[seat] == best:
                         self.lobby.won(member.key)
         self.lobby.rematch = True
-        self.open(Page.MATCH)
         if self.options.auto:
             self.leave()
 
@@ -126,15 +128,14 @@ class Desk:
 
     def open(self, page: Page) -> None:
         """Lay a page on top."""
-        self.page, self.scroll, self.paint_again = page, 0, True
+        self.page, self.frame, self.paint_again = page, 0, True
+        self.scroll = BOTTOM if page is Page.LOG else 0
 
     def close(self) -> None:
         """Take the page away; what is under it is as it was."""
         self.paint_again = True
         if self.page is Page.RESULT and self.game is not None:
             self.game.results.popleft()
-            if self.game.results:
-                return
         if self.page is Page.MATCH:
             self.game, self.ended = None, None
         self.page = Page.NONE
@@ -145,13 +146,17 @@ class Desk:
         if self.page is not Page.NONE:
             self._page_key(key)
         elif not self._common_key(key):
-            if self.game is not None:
+            if self.game is not None and self.ended is not None:
+                self.game.stageplay.clear()  # any key: seen enough, on to the results
+            elif self.game is not None:
                 self.game.key(key, clock)
             else:
                 self.lobby.key(key)
 
     def _common_key(self, key: str) -> bool:
         game = self.game
+        if game is None and self.lobby.typed is not None:
+            return False
         pages = {"question_mark": Page.HELP, "f1": Page.HELP, "f2": Page.SETTINGS, "q": Page.LEAVE}
         if key in pages:
             self.open(pages[key])
@@ -206,6 +211,16 @@ class Desk:
         elif not self.lobby.click(target) and target.startswith("key:"):
             self.key(target.removeprefix("key:"), clock)
 
+    def _open_results(self) -> None:
+        """Show how a game or the match ended, once the moment that ended it has been seen."""
+        game = self.game
+        if game is None or self.page is not Page.NONE or game.stageplay.now is not None:
+            return
+        if self.ended is not None:
+            self.open(Page.MATCH)
+        elif game.results and not game.update.over:
+            self.open(Page.RESULT)
+
     def wheel(self, key: str) -> None:
         """The wheel of the mouse: scrolls a page, nothing else."""
         if self.page in (Page.HELP, Page.LOG, Page.MATCH):
@@ -231,6 +246,10 @@ class Desk:
         """Some time has passed; whether the screen is to be painted again."""
         if self.game is not None:
             self.game.tick(clock)
+            self._open_results()
+            if self.page in (Page.RESULT, Page.MATCH) and self.options.animation and self.frame < FRAMES:
+                self.frame += 1
+                self.paint_again = True
             self.paint_again |= self.game.changed
             self.game.changed = False
         else:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from otto_p2p.addresses import parse_peer
 from otto_p2p.updates import Closed, Controls, Update
 from otto_protocol import moves
 from otto_protocol.roster import TableRules
@@ -119,6 +120,10 @@ class Hands(Controls):
 
     def stop_countdown(self) -> None:
         self._soon(self._table.stop_countdown)
+
+    def dial(self, address: str) -> None:
+        parse_peer(address)  # what is wrong with it is said at once
+        self._soon(self._table.dial, address)
 
     def leave(self) -> None:
         self._soon(self._table.leave)

@@ -17,6 +17,7 @@ HINT_AFTER = 10.0  # seconds alone before it is said what may be the reason
 WITHOUT_AFTER = 30.0  # seconds of being ready before it is offered to start without the others
 TIMES = (0, 30, 60, 120, 300)  # seconds for a move that the key offers, in a circle
 MOST_DECKS, MOST_GAMES = 4, 9
+MOST_TYPED = 60  # characters of an address
 READY = "ready"
 
 
@@ -31,6 +32,7 @@ class LobbyModel:
         self.trouble = ""  # the last thing that did not work
         self.wins: Counter[bytes] = Counter()  # matches won at this table, by identity key
         self.rematch = False
+        self.typed: str | None = None  # an address that is being typed
         self.changed = True
         self._table = table
         self._alone_since: float | None = clock
@@ -116,7 +118,11 @@ class LobbyModel:
         if update is None:
             return False
         self.changed = True
+        if self.typed is not None:
+            return self._type(key, self.typed)
         match key:
+            case "p":
+                self.typed, self.trouble = "", ""
             case "up" | "down":
                 self._walk(-1 if key == "up" else 1)
             case "enter" | "space":
@@ -137,6 +143,27 @@ class LobbyModel:
             case _:
                 return False
         return True
+
+    def _type(self, key: str, typed: str) -> bool:
+        """One key into the address."""
+        if key == "escape":
+            self.typed = None
+        elif key == "backspace":
+            self.typed = typed[:-1]
+        elif key == "enter":
+            if typed.strip():
+                self._table.dial(typed.strip())
+            self.typed = None
+        elif len(key) == 1 and key.isprintable():
+            self.typed = (typed + key)[:MOST_TYPED]
+        return True
+
+    def paste(self, text: str) -> None:
+        """Pasted text goes into the address."""
+        for char in text.strip().partition("\n")[0]:
+            if self.typed is not None:
+                self._type(char, self.typed)
+        self.changed = True
 
     def _change(self, rules: TableRules) -> None:
         self._table.change_rules(rules)

@@ -103,15 +103,26 @@ def _paint_buttons(board: Board, x: int, y: int, game: GameModel, choice: Choice
         option = choice.option()
         text = _("Enter: {choice}").format(choice=_label(game, choice, option))
         x = board.put(x, y, f" {text} ", "button-on" if choice.row == 0 else "button", "take") + 2
-    for place, option in enumerate(choice.buttons):
-        on = choice.row == 1 and choice.place == place
-        text = _button(game, choice, option)
-        room = board.width - x
-        if width(text) + 2 > room:
-            board.put(x, y, fit(text, max(0, room)), "dim")
+    texts = [f" {_button(game, choice, option)} " for option in choice.buttons]
+    gap = BUTTON_GAP if kind is not Kind.CHOOSE else 0
+    first = _first_button(texts, choice.place if choice.row == 1 else 0, board.width - x - 2, gap)
+    if first:
+        x = board.put(x, y, board.glyphs["left"], "pointer")
+    for place, text in enumerate(texts[first:], first):
+        if x + width(text) > board.width - 1:
+            board.put(board.width - 1, y, board.glyphs["right"], "pointer")
             break
-        x = board.put(x, y, f" {text} ", "button-on" if on else "button", f"button:{option.code}")
-        x += BUTTON_GAP if kind is not Kind.CHOOSE else 0
+        on = choice.row == 1 and choice.place == place
+        code = choice.buttons[place].code
+        x = board.put(x, y, text, "button-on" if on else "button", f"button:{code}") + gap
+
+
+def _first_button(texts: list[str], place: int, room: int, gap: int) -> int:
+    """The first button that is shown, so that the one at `place` is, too."""
+    first = 0
+    while first < place and sum(width(text) + gap for text in texts[first : place + 1]) > room:
+        first += 1
+    return first
 
 
 def _label(game: GameModel, choice: Choice, option: Option) -> str:
@@ -150,12 +161,12 @@ def paint_keys(board: Board, keys: list[tuple[str, str, str]]) -> None:
     """The last row: (key as shown, what it does, key) each; clicking does the same."""
     y = board.height - 1
     board.fill(0, y, board.width, 1, "foot")
+    needed = sum(width(shown) + 1 + width(text) for shown, text, _key in keys)
+    gap = 2 if needed + 2 * len(keys) < board.width else 1
     x = 1
     for shown, text, key in keys:
-        if x + width(shown) + width(text) + 2 > board.width:
-            break
         x = board.put(x, y, shown, "foot-key", f"key:{key}")
-        x = board.put(x, y, f" {text}", "foot", f"key:{key}") + 2
+        x = board.put(x, y, f" {text}", "foot", f"key:{key}") + gap
 
 
 def help_lines(game: GameModel | None, cells: int) -> list[str]:

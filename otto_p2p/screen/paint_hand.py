@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from otto_p2p.i18n import ngettext
 from otto_p2p.screen.board import Board
-from otto_p2p.screen.choice import Choice, in_order
+from otto_p2p.screen.choice import Choice, held, in_order
 from otto_p2p.screen.game_model import GameModel
 from otto_p2p.screen.paint_cards import WIDTH, paint_card
 from otto_p2p.ui.questions import Kind
@@ -22,7 +22,7 @@ def paint_hand(board: Board, y: int, game: GameModel) -> None:
         return
     choice = game.current
     losing = choice is not None and choice.question.kind is Kind.LOSE_CARD
-    cards = in_order(view.collection if losing else view.hand)
+    cards = in_order(view.collection if losing else held(view))
     chosen = _chosen(game, choice)
     raised = _raised(choice, view)
     focus = next((place for place, (slot, _) in enumerate(cards) if slot in chosen), 0)

@@ -41,6 +41,7 @@ def paint_lobby(board: Board, model: LobbyModel) -> None:
             ("g", _("games"), "g"),
             ("t", _("turn time"), "t"),
             ("o", _("own table"), "o"),
+            ("p", _("address"), "p"),
             *([("w", _("start without"), "w")] if model.may_go_without else []),
             ("?", _("help"), "question_mark"),
             ("q", _("leave"), "q"),
@@ -130,15 +131,23 @@ def _paint_tables(board: Board, x: int, y: int, cells: int, model: LobbyModel) -
 def _paint_join(board: Board, x: int, cells: int, update: LobbyUpdate, model: LobbyModel) -> None:
     """At the bottom: what to type elsewhere; and why nobody may have been found."""
     lines: list[tuple[str, str]] = []
-    if model.lonely:
+    if model.typed is not None:
+        prompt = _("Address of somebody at a table, HOST or HOST:PORT:")
+        lines += [(part, "bold") for part in wrap(prompt, cells)]
+        lines.append((f"{model.typed}_", "button-on"))
+        lines.append((_("Enter: look there · Esc: never mind"), "dim"))
+        lines.append(("", ""))
+    if model.lonely and model.typed is None:
         reason = _(
             "Nobody was found. A firewall, a VPN or a guest Wi-Fi that keeps devices apart may be the reason."
         )
         lines += [(part, "bold") for part in wrap(reason, cells)]
+        by_hand = _("Press p to type the address of somebody who is at a table.")
+        lines += [(part, "") for part in wrap(by_hand, cells)]
         lines.append(("", ""))
     if update.join_line:
         lines += [(part, "dim") for part in wrap(_("To join from another machine:"), cells)]
         lines += [(part, "") for part in wrap(safe(update.join_line), cells)]
-    y = board.height - 2 - len(lines)
+    y = board.height - 1 - len(lines)
     for place, (text, style) in enumerate(lines):
         board.put(x, y + place, text, style, limit=x + cells)

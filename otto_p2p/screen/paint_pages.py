@@ -7,7 +7,7 @@ from pathlib import Path
 from otto_p2p.i18n import _, language
 from otto_p2p.screen.board import Board
 from otto_p2p.screen.cells import fit, width, wrap
-from otto_p2p.screen.desk import SWITCHES, Desk, Page
+from otto_p2p.screen.desk import FRAMES, SWITCHES, Desk, Page
 from otto_p2p.screen.paint_game import help_lines, paint_game
 from otto_p2p.screen.paint_lobby import paint_lobby
 from otto_p2p.texts import results
@@ -135,11 +135,12 @@ def _result(desk: Desk, cells: int) -> list[Row]:
     ]
     rows.append(("", "", ""))
     most = max(1, *result.outcome.points)
+    grown = desk.frame / FRAMES if desk.options.animation else 1.0
     for seat in ranking:
         points = result.outcome.points[seat]
         name = fit(game.people.names[seat], 20)
         room = max(0, cells - 20 - 16)
-        bar = "█" * (room * points // most)
+        bar = "█" * int(room * points / most * grown)
         number = result.outcome.numbers[seat]
         said = "" if number is None else f"({number})"
         rows.append(

@@ -65,7 +65,9 @@ def _paint_seat(
     room = columns[1] - columns[0] - 1
     shown = game.people.names[seat]
     if seat == update.seat:
-        shown = _("{name} (you)").format(name=fit(shown, min(width(shown), room - width(_(" (you)")))))
+        form = _("{name} (you)")
+        most = room - width(form.format(name=""))
+        shown = form.format(name=fit(shown, min(width(shown), most)))
     board.put(columns[0], y, fit(shown, room), style)
     if view is not None:
         state = view.state

@@ -5,6 +5,7 @@ from __future__ import annotations
 from otto_p2p.i18n import _
 from otto_p2p.screen.board import Board
 from otto_p2p.screen.cells import fit, wrap
+from otto_p2p.screen.choice import held
 from otto_p2p.screen.game_model import Entry, GameModel
 from otto_p2p.texts.cards import sorted_cards
 from otto_protocol.cards import COLOURS, LETTERS, NUMBERS, colour, number
@@ -33,7 +34,7 @@ def paint_memory(board: Board, x: int, y: int, width: int, height: int, game: Ga
     """The cards not seen yet, by number and colour; and what was seen of each player's hand."""
     view = game.update.view
     board.put(x, y, fit(_("Cards not seen yet"), width), "title")
-    if view is None:
+    if view is None or len(held(view)) < len(view.state.hands[view.seat]):
         return
     board.put(x + 3, y + 1, "".join(f" {face}" for face in NUMBERS), "dim")
     left = view.faces_left()

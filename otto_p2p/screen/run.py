@@ -31,8 +31,8 @@ async def _run(peer: Peer, options: Options) -> None:
         # The terminal is back already; now the others are told.
         if guest is not None:
             await guest.stop()
-    if app.return_code:
-        raise SystemExit(app.return_code)
+    if app.crash is not None:
+        raise app.crash
 
 
 def from_environment(*, auto: bool = False) -> Options:

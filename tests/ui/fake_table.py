@@ -95,6 +95,9 @@ class FakeTable(Controls):
     def stop_countdown(self) -> None:
         self.asked.append(("stop_countdown", None))
 
+    def dial(self, address: str) -> None:
+        self.asked.append(("dial", address))
+
     def leave(self) -> None:
         self.asked.append(("leave", None))
         self.tell(Closed())
