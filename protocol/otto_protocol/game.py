@@ -16,8 +16,9 @@ from otto_protocol.moves import Drawn, Move, Reshuffled, SeatMove
 from otto_protocol.rules_apply import apply
 from otto_protocol.rules_end import Outcome, outcome
 from otto_protocol.rules_legal import View, legal_moves, view
+from otto_protocol.rules_phases import Phase
 from otto_protocol.rules_seats import healed, remove_seats
-from otto_protocol.rules_state import Phase, Secret, State, start
+from otto_protocol.rules_state import Secret, State, start
 
 
 class Game:

@@ -8,7 +8,8 @@ from otto_protocol.cards import deck_size, short
 from otto_protocol.errors import LocalError
 from otto_protocol.game import Game
 from otto_protocol.hashing import Rng, shuffled
-from otto_protocol.rules_state import HAND, Phase, Secret, draft, freeze, start
+from otto_protocol.rules_phases import Phase
+from otto_protocol.rules_state import HAND, Secret, draft, freeze, start
 
 
 def arrange(

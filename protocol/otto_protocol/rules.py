@@ -15,18 +15,16 @@ from otto_protocol.rules_apply import apply
 from otto_protocol.rules_check import check
 from otto_protocol.rules_end import OTTO_POINTS, Outcome, bonuses, outcome, standings
 from otto_protocol.rules_legal import View, legal_moves, view
+from otto_protocol.rules_phases import TABLE, Event, Phase
 from otto_protocol.rules_seats import Hidden, Removal, healed, hidden, remove_seats
 from otto_protocol.rules_state import (
     ENOUGH,
     HAND,
     SAT_OUT,
     STALL_ROUNDS,
-    TABLE,
     Bonus,
     Cheat,
     Duel,
-    Event,
-    Phase,
     Reason,
     Secret,
     State,

@@ -28,15 +28,13 @@ from otto_protocol.moves import (
 )
 from otto_protocol.rules_check import check
 from otto_protocol.rules_end import bonuses, count_points, no_winner
+from otto_protocol.rules_phases import TABLE, Event, Phase
 from otto_protocol.rules_state import (
     ENOUGH,
     HAND,
     SAT_OUT,
-    TABLE,
     Draft,
     Duel,
-    Event,
-    Phase,
     Reason,
     State,
     clear_turn,

@@ -27,7 +27,8 @@ from otto_protocol.moves import (
     SeatMove,
     SitOut,
 )
-from otto_protocol.rules_state import TABLE, State
+from otto_protocol.rules_phases import TABLE
+from otto_protocol.rules_state import State
 
 
 def check(state: State, move: Move) -> None:

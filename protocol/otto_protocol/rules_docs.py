@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from otto_protocol.moves import Move
-from otto_protocol.rules_state import TABLE, Event, Phase
+from otto_protocol.rules_phases import TABLE, Event, Phase
 
 
 def phase_table() -> str:

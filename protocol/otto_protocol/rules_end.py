@@ -8,16 +8,8 @@ from dataclasses import dataclass
 
 from otto_protocol.cards import number
 from otto_protocol.errors import LocalError
-from otto_protocol.rules_state import (
-    ENOUGH,
-    STALL_ROUNDS,
-    Bonus,
-    Cheat,
-    Draft,
-    Phase,
-    Reason,
-    State,
-)
+from otto_protocol.rules_phases import Phase
+from otto_protocol.rules_state import ENOUGH, STALL_ROUNDS, Bonus, Cheat, Draft, Reason, State
 
 OTTO_POINTS = 10  # T16
 

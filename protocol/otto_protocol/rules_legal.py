@@ -26,7 +26,8 @@ from otto_protocol.moves import (
     SitOut,
 )
 from otto_protocol.rules_end import bonuses
-from otto_protocol.rules_state import Phase, Secret, State, awaited
+from otto_protocol.rules_phases import Phase
+from otto_protocol.rules_state import Secret, State, awaited
 
 
 def legal_moves(state: State, seat: int, secret: Secret) -> list[SeatMove]:

@@ -8,18 +8,8 @@ from dataclasses import dataclass
 from otto_protocol.errors import LocalError
 from otto_protocol.rules_apply import happen, settle
 from otto_protocol.rules_end import OTTO_POINTS
-from otto_protocol.rules_state import (
-    BEFORE_OPEN_LEAD,
-    ENOUGH,
-    Draft,
-    Event,
-    Phase,
-    Reason,
-    State,
-    clockwise,
-    draft,
-    freeze,
-)
+from otto_protocol.rules_phases import BEFORE_OPEN_LEAD, Event, Phase
+from otto_protocol.rules_state import ENOUGH, Draft, Reason, State, clockwise, draft, freeze
 
 
 @dataclass(frozen=True, slots=True)
