@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
@@ -14,7 +14,7 @@ import trio
 
 from otto_p2p.addresses import Interface, ListInterfaces, list_interfaces, own_addresses, usable
 from otto_p2p.adverts import Advert
-from otto_p2p.responder import Responder, families
+from otto_p2p.responder import NotReady, Place, Responder, families
 from otto_protocol.errors import LocalError
 
 POLL_SECONDS = 3.0  # between looks at the interfaces
@@ -24,6 +24,7 @@ STALE_SECONDS = 30.0  # an advert that was not repeated for so long is taken for
 ASLEEP_SECONDS = 10.0  # a tick so late means that we slept: everything is announced and asked anew
 CLOSE_SECONDS = 2.0
 MAX_KNOWN = 256
+RETRIES = 5  # looks at addresses that are not ready, before they are left alone until something changes
 
 T = TypeVar("T")
 InNetwork = Callable[[Callable[[], object]], object]
@@ -51,6 +52,14 @@ class DiscoveryTrouble:
 
 
 DiscoveryEvent = AdvertSeen | AdvertGone | DiscoveryTrouble
+
+
+@dataclass(slots=True)
+class _Running:
+    places: tuple[Place, ...]
+    number: int  # new for each responder
+    responder: Responder | None = None
+    waiting: bool = False  # for an address that is not ready yet
 
 
 @dataclass(slots=True)
@@ -82,8 +91,9 @@ class Discovery:
         self._advert: Advert | None = None
         self._published: Advert | None = None
         self._present: tuple[Interface, ...] = ()
-        self._responders: dict[int, Responder] = {}
+        self._responders: dict[int, _Running] = {}  # by IP version
         self._generation = 0
+        self._retries = RETRIES
         self._known: dict[str, _Known] = {}
         self._told: set[str] = set()
         self._wake = trio.Event()
@@ -100,7 +110,7 @@ class Discovery:
     @property
     def works(self) -> bool:
         """Whether there is an interface on which we answer and listen."""
-        return bool(self._responders)
+        return any(running.responder is not None for running in self._responders.values())
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Until cancelled; then says goodbye, within `CLOSE_SECONDS`."""
@@ -108,12 +118,12 @@ class Discovery:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._read)
             try:
-                await self._rebuild(await self._look())
+                await self._adapt(await self._look())
                 task_status.started()
                 await self._tend()
             finally:
                 with trio.move_on_after(CLOSE_SECONDS, shield=True):
-                    await self._close()
+                    await self._close(tuple(self._responders))
 
     async def _tend(self) -> None:
         announced = trio.current_time()
@@ -124,14 +134,21 @@ class Discovery:
             self._wake = trio.Event()
             late = max(trio.current_time() - before, time.time() - wall) - POLL_SECONDS
             present = await self._look()
+            if late > ASLEEP_SECONDS:
+                await self._close(tuple(self._responders))
             if present != self._present or late > ASLEEP_SECONDS:
-                await self._rebuild(present)
+                self._retries = RETRIES
+                await self._adapt(present)
+            elif self._retries and any(running.waiting for running in self._responders.values()):
+                self._retries -= 1
+                await self._adapt(present)
             elif self._advert != self._published:
                 await self._publish()
             elif trio.current_time() - announced >= ANNOUNCE_SECONDS - POLL_SECONDS / 2:
                 announced = trio.current_time()
-                for responder in self._responders.values():
-                    responder.announce()
+                for running in self._responders.values():
+                    if running.responder is not None:
+                        running.responder.announce()
             await self._forget_stale()
 
     async def _look(self) -> tuple[Interface, ...]:
@@ -141,51 +158,61 @@ class Discovery:
             await self._trouble(f"cannot list the network interfaces: {error}")
             return ()
 
-    async def _rebuild(self, present: tuple[Interface, ...]) -> None:
-        await self._close()
+    async def _adapt(self, present: tuple[Interface, ...]) -> None:
+        """Answer and listen on these interfaces: what has not changed for an IP version goes on as it was."""
         self._present = present
-        self._published = self._advert
+        wanted = families(present)
+        await self._close(
+            version
+            for version, running in self._responders.items()
+            if running.waiting or wanted.get(version) != running.places
+        )
         async with trio.open_nursery() as nursery:
-            for family in families(present):
-                self._generation += 1
-                nursery.start_soon(self._open, self._generation, family)
+            for version, places in wanted.items():
+                if version not in self._responders:
+                    nursery.start_soon(self._open, version, places)
+        await self._publish()
 
-    async def _open(self, number: int, family: tuple[str | int, ...]) -> None:
+    async def _open(self, version: int, places: tuple[Place, ...]) -> None:
+        self._generation += 1
+        number = self._generation
+
         def heard(instance: str, advert: Advert | None) -> None:
             # A last packet may come when trio has ended.
             with contextlib.suppress(trio.RunFinishedError):
                 self._token.run_sync_soon(self._post, number, instance, advert)
 
+        running = self._responders[version] = _Running(places, number)
         try:
-            responder = await self._call(lambda: Responder(family, heard))
+            running.responder = await self._call(lambda: Responder(places, heard))
+            running.waiting = running.responder.waiting > 0
+        except NotReady:
+            running.waiting = True
         except OSError as error:
-            await self._trouble(f"no discovery on {', '.join(map(str, family))}: {error}")
-            return
-        self._responders[number] = responder
-        await self._publish_on(responder)
+            await self._trouble(f"no discovery on {', '.join(place.address for place in places)}: {error}")
 
     async def _publish(self) -> None:
-        self._published = self._advert
+        advert = self._published = self._advert
+        if advert is None:
+            return
+        hosts = [address.ip for interface in self._present for address in interface.addresses]
+        best = [address.host for address in own_addresses(self._present, advert.port)]
+        hosts.sort(key=lambda ip: best.index(str(ip)))
+        responders = [running.responder for running in self._responders.values() if running.responder]
         async with trio.open_nursery() as nursery:
-            for responder in self._responders.values():
-                nursery.start_soon(self._publish_on, responder)
+            for responder in responders:
+                nursery.start_soon(self._call, functools.partial(responder.publish, advert, hosts))
+        for responder in responders:
+            for problem in responder.problems:
+                await self._trouble(problem)
+            responder.problems.clear()
 
-    async def _publish_on(self, responder: Responder) -> None:
-        advert = self._published
-        if advert is not None:
-            hosts = [address.ip for interface in self._present for address in interface.addresses]
-            best = [str(address.host) for address in own_addresses(self._present, advert.port)]
-            hosts.sort(key=lambda ip: best.index(str(ip)))
-            await self._call(lambda: responder.publish(advert, hosts))
-        for problem in responder.problems:
-            await self._trouble(problem)
-        responder.problems.clear()
-
-    async def _close(self) -> None:
-        responders, self._responders = self._responders, {}
+    async def _close(self, versions: Iterable[int]) -> None:
+        closing = [self._responders.pop(version) for version in tuple(versions)]
         async with trio.open_nursery() as nursery:
-            for responder in responders.values():
-                nursery.start_soon(functools.partial(self._call, responder.close, abandon=True))
+            for running in closing:
+                if running.responder is not None:
+                    nursery.start_soon(functools.partial(self._call, running.responder.close, abandon=True))
 
     async def _call(self, function: Callable[[], T], *, abandon: bool = False) -> T:
         """Run something that blocks in a worker thread, in the right network."""
@@ -240,7 +267,7 @@ class Discovery:
         known = self._known.get(instance)
         if known is not None:
             known.sources.pop(number, None)
-            if not known.sources.keys() & self._responders.keys():
+            if not known.sources.keys() & {running.number for running in self._responders.values()}:
                 del self._known[instance]
                 await self._send.send(AdvertGone(known.advert.key))
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import logging
+import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import zeroconf
@@ -32,32 +35,54 @@ def silence_logs() -> None:
         logger.addHandler(logging.NullHandler())
 
 
-def families(interfaces: Sequence[Interface]) -> tuple[tuple[str | int, ...], ...]:
-    """What to give to one responder for IPv4 and one for IPv6, without the empty ones.
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One interface as a responder of one family uses it: an address of ours, and its scope (IPv6) or 0."""
 
-    Two, because one socket for both does not join IPv4 groups on every system, and so that trouble with one
-    family leaves the other alone.
+    address: str
+    scope: int = 0
+
+    def ready(self) -> bool:
+        """Whether the address can be used: a new IPv6 address is checked for duplicates for a second."""
+        family = socket.AF_INET6 if ":" in self.address else socket.AF_INET
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.bind((self.address, 0, 0, self.scope) if self.scope else (self.address, 0))
+            except OSError:
+                return False
+        return True
+
+
+def families(interfaces: Sequence[Interface]) -> dict[int, tuple[Place, ...]]:
+    """By IP version, where to answer and listen: all IPv4 addresses, one IPv6 address an interface.
+
+    Two responders, because one socket for both does not join IPv4 groups on every system, and so that trouble
+    with one family leaves the other alone.
     """
-    v4 = tuple(str(a.ip) for i in interfaces for a in i.addresses if a.version == 4)
-    v6 = tuple(
-        i.index
-        for i in interfaces
-        if i.index > 0 and any(a.version == 6 and not a.ip.is_loopback for a in i.addresses)
-    )
-    return tuple(family for family in (v4, v6) if family)
+    v4 = tuple(Place(str(a.ip)) for i in interfaces for a in i.addresses if a.version == 4)
+    v6 = []
+    for interface in interfaces:
+        local = [str(a.ip) for a in interface.addresses if a.version == 6 and a.ip.is_link_local]
+        if local and interface.index > 0:
+            v6.append(Place(local[0], interface.index))
+    return {version: places for version, places in ((4, v4), (6, tuple(v6))) if places}
 
 
 class Responder:
     """Blocking: every call belongs into a worker thread."""
 
-    def __init__(self, family: Sequence[str | int], heard: Heard) -> None:
-        """Opens the sockets and browses. Raises OSError when no interface of the family works.
+    def __init__(self, places: Sequence[Place], heard: Heard) -> None:
+        """Opens the sockets and browses. Raises OSError when none of the places works.
 
-        `problems` then names those that do not, if others do.
+        `problems` names those that do not, if others do; `waiting` says how many may work in a moment.
         """
         silence_logs()
         self.problems: list[str] = []
-        self._zeroconf = self._open(list(family))
+        ready = [place for place in places if place.ready()]
+        self.waiting = len(places) - len(ready)
+        if not ready:
+            raise NotReady(errno.EADDRNOTAVAIL, "no address is ready")
+        self._zeroconf = self._open(ready)
         loop = self._zeroconf.loop
         assert loop is not None
         # A callback of zeroconf that trips over a strange packet must not print a traceback.
@@ -66,23 +91,23 @@ class Responder:
         self._browser = ServiceBrowser(self._zeroconf, SERVICE_TYPE, handlers=[_nothing])
         self._info: ServiceInfo | None = None
 
-    def _open(self, family: list[str | int]) -> Zeroconf:
+    def _open(self, places: list[Place]) -> Zeroconf:
         try:
-            return Zeroconf(interfaces=family, use_asyncio=False)
+            return _zeroconf(places)
         except (OSError, RuntimeError) as error:
-            if len(family) == 1:
+            if len(places) == 1:
                 raise OSError(str(error)) from error
         # One bad interface must not take the others with it.
         good = []
-        for interface in family:
+        for place in places:
             try:
-                Zeroconf(interfaces=[interface], use_asyncio=False).close()
-                good.append(interface)
+                _zeroconf([place]).close()
+                good.append(place)
             except (OSError, RuntimeError) as error:
-                self.problems.append(f"{interface}: {error}")
+                self.problems.append(f"no discovery on {place.address}: {error}")
         if not good:
             raise OSError("; ".join(self.problems))
-        return Zeroconf(interfaces=good, use_asyncio=False)
+        return _zeroconf(good)
 
     def publish(self, advert: Advert, hosts: Iterable[ipaddress.IPv4Address | ipaddress.IPv6Address]) -> None:
         """Announce, or announce anew, with these addresses; takes half a second."""
@@ -124,9 +149,22 @@ class Responder:
     def close(self) -> None:
         """Say goodbye and close the sockets: up to 0.4 s."""
         try:
+            self._browser.cancel()
             self._zeroconf.close()
         except _HARMLESS as error:
             self.problems.append(str(error) or type(error).__name__)
+
+
+class NotReady(OSError):
+    """The addresses are too new to be used; soon they can be."""
+
+
+def _zeroconf(places: Sequence[Place]) -> Zeroconf:
+    # An interface's index stands for any of its IPv6 addresses; its link-local one is what mDNS speaks from.
+    unique = {place.address for place in places}
+    by_index = len(unique) < len(places)
+    chosen: list[str | int] = [place.scope if place.scope and by_index else place.address for place in places]
+    return Zeroconf(interfaces=chosen, use_asyncio=False)
 
 
 class _Ear(RecordUpdateListener):

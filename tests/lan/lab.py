@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,7 @@ class Host:
         self.namespace = Namespace()
         self._lan = lan
         self._carriers: dict[str, int] = {}
+        self._switches: dict[str, Switch] = {}
         self._processes: list[subprocess.Popen[Any]] = []
 
     def entered(self) -> contextlib.AbstractContextManager[None]:
@@ -138,7 +140,9 @@ class Host:
                 set_address(name, f"10.77.{subnet}.{self.number}/24")
             if ipv6:
                 set_address(name, f"fd77:{subnet:x}::{self.number:x}/64")
+            _wait_until_usable(name)
         switch.attach(self.name, fd)
+        self._switches[name] = switch
         self._carriers[name] = fd
         return name
 
@@ -163,9 +167,11 @@ class Host:
     def unplug(self, device: str = "lan0") -> None:
         """Pull the cable: the interface loses its carrier."""
         fcntl.ioctl(self._carriers[device], _TUNSETCARRIER, struct.pack("i", 0))
+        self._switches[device].unplug(self.name)
 
     def plug(self, device: str = "lan0") -> None:
         """Put the cable back."""
+        self._switches[device].plug(self.name)
         fcntl.ioctl(self._carriers[device], _TUNSETCARRIER, struct.pack("i", 1))
 
     def set_address(self, address: str, device: str = "lan0") -> None:
@@ -294,6 +300,17 @@ class Lan:
             switch.close()
         for fd in self._kept:
             os.close(fd)
+
+
+def _wait_until_usable(device: str) -> None:
+    """In the namespace of the calling thread: IPv6 addresses are tentative for a moment, even unchecked."""
+    tentative = 0x40
+    deadline = time.monotonic() + 3
+    while time.monotonic() < deadline:
+        lines = [line.split() for line in Path("/proc/thread-self/net/if_inet6").read_text().splitlines()]
+        if not any(fields[5] == device and int(fields[4], 16) & tentative for fields in lines):
+            return
+        time.sleep(0.005)
 
 
 def set_address(device: str, address: str) -> None:

@@ -10,8 +10,8 @@ import trio
 from otto_p2p.addresses import Address, Interface, list_interfaces, own_addresses, to_dial, usable
 from otto_p2p.adverts import Advert
 from otto_p2p.discovery import AdvertGone, AdvertSeen, Discovery, DiscoveryEvent
-from otto_p2p.events import Event
-from otto_p2p.frames import Reason
+from otto_p2p.events import Event, FrameFrom
+from otto_p2p.frames import Game, Reason
 from otto_p2p.mesh import Mesh
 from otto_p2p.streams import CONNECT_SECONDS, LinkError, describe_os_error, listening_port, open_listeners
 from otto_protocol.hashing import Drbg
@@ -106,6 +106,11 @@ class LanPeer:
 
     def linked(self) -> set[bytes]:
         return {info.key for info in self.mesh.links()}
+
+    def messages(self) -> list[bytes]:
+        """The game messages that have come."""
+        frames = [event.frame for event in self.events if isinstance(event, FrameFrom)]
+        return [frame.message for frame in frames if isinstance(frame, Game)]
 
 
 async def until(condition: Callable[[], bool], seconds: float) -> float:

@@ -59,6 +59,7 @@ class Switch:
         self._groups: dict[str, int] | None = None
         self._relays: frozenset[str] | None = None
         self._cut: set[frozenset[str]] = set()
+        self._unplugged: set[str] = set()
         self._ports: dict[str, _Port] = {}
         self._learned: dict[bytes, _Port] = {}
         self._heap: list[tuple[float, int, _Port, bytes]] = []
@@ -83,6 +84,14 @@ class Switch:
     def partition(self, groups: Iterable[Iterable[str]]) -> None:
         """Only ports of one group hear each other; ports in no group hear nobody."""
         self._groups = {name: number for number, group in enumerate(groups) for name in group}
+
+    def unplug(self, name: str) -> None:
+        """Nothing passes this port."""
+        self._unplugged.add(name)
+
+    def plug(self, name: str) -> None:
+        """The port works again."""
+        self._unplugged.discard(name)
 
     def cut(self, one: str, other: str) -> None:
         """These two do not hear each other, everybody else does."""
@@ -173,6 +182,8 @@ class Switch:
         heapq.heappush(self._heap, (due, self._sequence, port, frame))
 
     def _passes(self, source: str, target: str, frame: bytes) -> bool:
+        if source in self._unplugged or target in self._unplugged:
+            return False
         groups = self._groups
         if groups is not None and groups.get(source, -1) != groups.get(target, -2):
             return False

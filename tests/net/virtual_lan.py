@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import trio
 import trio.testing
@@ -144,7 +144,7 @@ class VirtualLan:
 class VirtualPeer:
     """A mesh on the virtual LAN, with everything that it said so far in `log`."""
 
-    def __init__(self, lan: VirtualLan, number: int, *, collect: bool = True, **options: object) -> None:
+    def __init__(self, lan: VirtualLan, number: int, *, collect: bool = True, **options: Any) -> None:
         self.name = f"p{number}"
         self.collect = collect
         self.lan = lan
@@ -171,7 +171,7 @@ class VirtualPeer:
             remote=lambda stream: stream.there if isinstance(stream, VirtualStream) else "",
             rng=Drbg(b"rng %d" % self.number),
             credentials=credentials(self.number),
-            **self.options,  # type: ignore[arg-type]
+            **self.options,
         )
         with self.scope:
             async with trio.open_nursery() as nursery:
@@ -199,7 +199,7 @@ class VirtualPeer:
 
 
 @asynccontextmanager
-async def peers(count: int, **options: object) -> AsyncIterator[list[VirtualPeer]]:
+async def peers(count: int, **options: Any) -> AsyncIterator[list[VirtualPeer]]:
     """So many running peers that do not know of each other yet."""
     lan = VirtualLan()
     async with trio.open_nursery() as nursery:
