@@ -107,6 +107,14 @@ class LanPeer:
     def linked(self) -> set[bytes]:
         return {info.key for info in self.mesh.links()}
 
+    def problem(self, key: bytes) -> Reason | None:
+        """Why the last attempt to reach a peer failed."""
+        return next((info.problem for info in self.mesh.contacts() if info.key == key), None)
+
+    def addresses(self, key: bytes) -> tuple[Address, ...]:
+        """Where a peer says that it is, by mDNS."""
+        return self.adverts[key].addresses if key in self.adverts else ()
+
     def messages(self) -> list[bytes]:
         """The game messages that have come."""
         frames = [event.frame for event in self.events if isinstance(event, FrameFrom)]

@@ -82,8 +82,7 @@ async def test_a_dead_advert_is_seen_to_be_dead_in_time(lan: Lan) -> None:
         await trio.sleep(0.7)
         lan.heal()
         # The machine answers that nobody listens: that ends the link, and says "unreachable".
-        problem = lambda: next(info for info in b.mesh.contacts() if info.key == a.key).problem  # noqa: E731
-        await until(lambda: not b.linked() and problem() == Reason.UNREACHABLE, 5)
+        await until(lambda: not b.linked() and b.problem(a.key) == Reason.UNREACHABLE, 5)
         assert a.key in b.adverts  # mDNS still knows nothing
 
 
@@ -171,14 +170,13 @@ async def test_an_address_that_changes(lan: Lan) -> None:
         changed = peers[0]
         changed.host.set_address("10.77.0.99/24")
         wanted = Address("10.77.0.99", changed.port)
-        told = lambda: all(wanted in peer.adverts[changed.key].addresses for peer in peers[1:])  # noqa: E731
-        taken = await until(told, 15)
+        taken = await until(lambda: all(wanted in peer.addresses(changed.key) for peer in peers[1:]), 15)
         print(f"another address: announced after {taken:.2f} s")
         await until(lambda: everybody_linked(peers), 15)
 
 
 async def test_nonsense_on_the_multicast_port(
-    lan: Lan, caplog: pytest.LogCaptureFixture, capfd: object
+    lan: Lan, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     # field report 8
     def shout(host: Host, data: bytes) -> None:
@@ -203,7 +201,7 @@ async def test_nonsense_on_the_multicast_port(
         async with running(b):
             await until(lambda: everybody_linked([a, b]), 10)
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
-    output = capfd.readouterr()  # type: ignore[attr-defined]
+    output = capfd.readouterr()
     assert output.out == output.err == ""
 
 
