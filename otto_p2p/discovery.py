@@ -127,12 +127,14 @@ class Discovery:
 
     async def _tend(self) -> None:
         announced = trio.current_time()
+        before, wall = trio.current_time(), time.time()
         while True:
-            before, wall = trio.current_time(), time.time()
             with trio.move_on_after(POLL_SECONDS):
                 await self._wake.wait()
             self._wake = trio.Event()
+            # Both clocks: one of them stands still while the machine sleeps, on some systems.
             late = max(trio.current_time() - before, time.time() - wall) - POLL_SECONDS
+            before, wall = trio.current_time(), time.time()
             present = await self._look()
             if late > ASLEEP_SECONDS:
                 await self._close(tuple(self._responders))
