@@ -72,7 +72,9 @@ class Watched:
         self.discovery.publish(ME)
 
     def open(self) -> list[FakeResponder]:
-        return [one for one in FakeResponder.made if not one.closed]
+        """Those that are open, IPv4 first (they are opened at the same time)."""
+        still = [one for one in FakeResponder.made if not one.closed]
+        return sorted(still, key=lambda one: ":" in one.places[0].address)
 
     async def collect(self) -> None:
         async for event in self.discovery.events:
