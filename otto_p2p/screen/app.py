@@ -131,6 +131,11 @@ class OttoApp(App[None]):
         """What the screen died of."""
         return self._exception
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether it was left by Ctrl-C."""
+        return self.desk is None or self.desk.interrupted
+
     def on_unmount(self) -> None:
         """The screen goes: its title too."""
         self._write(RESTORE_TITLE)

@@ -10,6 +10,7 @@ import functools
 import unicodedata
 from collections.abc import Iterator
 
+from rich.cells import cell_len
 from wcwidth import wcwidth
 
 UNKNOWN = "?"
@@ -38,6 +39,8 @@ def settled(char: str) -> str:
     if 0x1160 <= code <= 0x11FF or unicodedata.category(char) in _UNSETTLED or wcwidth(char) < 0:
         return UNKNOWN
     if not wcwidth(char) and unicodedata.category(char) != "Mn":
+        return UNKNOWN
+    if wcwidth(char) and cell_len(char) != wcwidth(char):  # newer than one of the two tables
         return UNKNOWN
     return char
 

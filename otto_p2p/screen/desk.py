@@ -50,6 +50,7 @@ class Desk:
         self.ended: MatchEnded | None = None
         self.closed = False
         self.leaving = False
+        self.interrupted = False  # left by Ctrl-C
         self.paint_again = True
         self._table = table
         self._rng = rng
@@ -230,6 +231,7 @@ class Desk:
     def interrupt(self) -> None:
         """Ctrl-C: leaves the lobby at once, a game only the second time."""
         if self.page is Page.LEAVE or (self.game is None and self.page is Page.NONE):
+            self.interrupted = True
             self.leave()
         else:
             self.open(Page.LEAVE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import dataclass
 
 GRACE = 0.7  # seconds in which a choice can be taken back before it is sent
@@ -20,3 +22,19 @@ class Options:
     memory: bool = True  # the memory aid may be looked at
     automatic: bool = False  # repeated choices are made without asking
     grace: float = GRACE
+
+
+def from_environment(*, auto: bool = False) -> Options:
+    """What the terminal and the environment ask for: ASCII, no colour, a light background."""
+    encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower().replace("-", "")
+    return Options(
+        ascii_only=not encoding.startswith("utf"),
+        colour=not os.environ.get("NO_COLOR"),
+        light=os.environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15"),
+        auto=auto,
+    )
+
+
+def can_show() -> bool:
+    """Whether standard input and output are a terminal that can show a full screen."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "") not in ("", "dumb")

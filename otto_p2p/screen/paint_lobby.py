@@ -66,12 +66,15 @@ def _paint_people(board: Board, x: int, y: int, cells: int, update: LobbyUpdate,
         room = max(8, cells // 2)
         name = fit(shown[person.key], room)
         board.put(x + 2, y + place, name, "me" if person.me else "")
-        text = _person(person)
-        if model.wins[person.key]:
-            wins = model.wins[person.key]
-            text += " · " + ngettext("{n} match won", "{n} matches won", wins).format(n=wins)
+        wins = model.wins[person.key]
+        text = (f"{board.glyphs['star']}{wins} " if wins else "") + _person(person)
         board.put(x + 3 + room, y + place, text, "alert" if not person.linked else style, limit=x + cells)
-    return y + len(update.seated)
+    y += len(update.seated)
+    if model.wins:
+        star = board.glyphs["star"]
+        board.put(x, y, _("{star} matches won at this table").format(star=star), "dim", limit=x + cells)
+        y += 1
+    return y
 
 
 def _person(person: Person) -> str:

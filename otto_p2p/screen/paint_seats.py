@@ -12,6 +12,7 @@ from otto_protocol.rules import SAT_OUT, Phase, View, clockwise
 BACKS = 12  # collected cards that are drawn; the number says the rest
 FIXED = 3 + 5 + BACKS + 3 + 1 + MINI + 2  # all cells of a row but name and points
 POINTS = 5
+MOST_NAME = 30  # cells: beyond that the columns would only be far from each other
 
 
 def seats_in_order(game: GameModel) -> list[int]:
@@ -26,7 +27,7 @@ def seats_in_order(game: GameModel) -> list[int]:
 def paint_seats(board: Board, x: int, y: int, cells: int, game: GameModel) -> int:
     """The rows, with a line of headings; the row below them."""
     totals = game.update.games > 1
-    name = cells - FIXED - (POINTS if totals else 0)
+    name = min(MOST_NAME, cells - FIXED - (POINTS if totals else 0))
     columns = (x + 3, x + 3 + name, x + 8 + name, x + 12 + BACKS + name, x + 12 + BACKS + name + MINI + 1)
     heads = [_("Players"), _("hand"), _("collected"), _("table")]
     if totals:

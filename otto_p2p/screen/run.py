@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 
 from otto_p2p.screen.app import OttoApp
 from otto_p2p.screen.guest import Guest, Peer
 from otto_p2p.screen.options import Options
 
-
-def run_screen(peer: Peer, options: Options | None = None) -> None:
-    """Show the table that `peer` runs until it is closed. Raises what the peer or the screen died of."""
-    asyncio.run(_run(peer, options or from_environment()))
+INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 
-async def _run(peer: Peer, options: Options) -> None:
+def run_screen(peer: Peer, options: Options) -> int:
+    """Show the table that `peer` runs until it is closed; the exit status.
+
+    Raises what the peer or the screen died of; the terminal is as it was before, the others are told.
+    """
+    return asyncio.run(_run(peer, options))
+
+
+async def _run(peer: Peer, options: Options) -> int:
     guest: Guest | None = None
 
     def start(app: OttoApp) -> None:
@@ -33,19 +36,4 @@ async def _run(peer: Peer, options: Options) -> None:
             await guest.stop()
     if app.crash is not None:
         raise app.crash
-
-
-def from_environment(*, auto: bool = False) -> Options:
-    """What the terminal and the environment ask for: ASCII, no colour, a light background."""
-    encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower().replace("-", "")
-    return Options(
-        ascii_only=not encoding.startswith("utf"),
-        colour=not os.environ.get("NO_COLOR"),
-        light=os.environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15"),
-        auto=auto,
-    )
-
-
-def can_run() -> bool:
-    """Whether standard input and output are a terminal that can show a full screen."""
-    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+    return INTERRUPTED if app.interrupted else 0
