@@ -16,9 +16,16 @@ from otto_protocol import messages as m
 from otto_protocol import heal, healing, moves, proofs, rules, shuffle
 from otto_protocol.commitments import commit
 from otto_protocol.deck import Deck, encode_deck
-from otto_protocol.encoding import AtMost, Max, pack, unpack
+from otto_protocol.encoding import MAX_UINT, AtMost, Max, pack, unpack
 from otto_protocol.errors import DecodeError, IllegalMove, LocalError, PeerFault
-from otto_protocol.group import Point, decode_scalar, encode_scalar, mul_base_secret, mul_secret, random_scalar
+from otto_protocol.group import (
+    Point,
+    decode_scalar,
+    encode_scalar,
+    mul_base_secret,
+    mul_secret,
+    random_scalar,
+)
 from otto_protocol.hashing import Drbg, Rng, tagged_hash
 from otto_protocol.identity import IdentityKey
 from otto_protocol.phases import Phase
@@ -553,8 +560,8 @@ class Session:
         """Our own move counts from the end of its step on."""
         if own is None:
             return
-        note = self._notes.get((before.view, before.step))
         effect = own.effect
+        note = self._notes.get((before.view, before.step)) or self._recalled(effect, before)
         if isinstance(effect, healing.HealKey) and note is not None:
             self._numbers["heal"] = note
         if isinstance(effect, Promise) and before.phase is Phase.OTTO_COMMIT and note is not None:
@@ -575,6 +582,25 @@ class Session:
             case moves.Say():
                 self._numbers.pop("otto", None)
         self.secret = self.secret.after(move)
+
+    def _recalled(self, effect: object, before: Replica) -> Note | None:
+        """The note of an own promise that the journal has lost, and that came back from somebody else."""
+        hand = before.play.hands[self.seat] if before.state is not None else ()
+        values: tuple[int, ...]
+        match effect:
+            case Promise() if before.phase is Phase.OTTO_COMMIT:
+                what, promise, values, size = "otto", effect, (0, 1), 1
+            case Played(moves.Choose(), Promise() as promise):
+                what, values, size = "number", tuple(range(10)), 1
+            case Played(moves.Lead(), Promise() as promise):
+                what, values, size = "lead", hand, 4
+            case Played(moves.LayDuel(), Promise() as promise):
+                what, values, size = "duel", hand, 4
+            case _:
+                return None
+        nonce = tagged_hash("nonce", self._seed, promise.context, what.encode())
+        kept = (value for value in values if promise.kept_by(value.to_bytes(size, "big"), nonce))
+        return next((Note(value, nonce) for value in kept), None)
 
     def _enter(self) -> None:
         """What a new step means for our own secrets."""
@@ -629,19 +655,31 @@ class Session:
 
     def restore(self, records: Iterable[tuple[bytes, bytes]]) -> None:
         """Replay the journal: (data, note) of all messages, our own and others', in any order."""
-        own: list[m.Message] = []
-        others: list[bytes] = []
+        placed: list[tuple[tuple[int, int], bytes, m.Message | None]] = []
         for data, note in records:
             signed = m.parse_signed(data)
-            if signed.seat != self.seat:
-                others.append(data)
-                continue
-            message = m.parse_content(signed)
-            self._remember(message, unpack(Note, note) if note else None)
-            own.append(message)
-        for message in own:
-            self._place(message)
-        for data in others:
-            self.receive(data)
+            if signed.seat == self.seat:
+                message = m.parse_content(signed)
+                self._remember(message, unpack(Note, note) if note else None)
+                placed.append(((message.header.view, message.header.step), data, message))
+            else:
+                placed.append((_place_of(signed), data, None))
+        for _, data, own in sorted(
+            placed, key=lambda entry: entry[0]
+        ):  # else some are too far ahead, and dropped
+            if own is None:
+                self.receive(data)
+            else:
+                self._place(own)
+                self._complete()
         self._complete()
         self.take_events()
+
+
+def _place_of(signed: m.Signed) -> tuple[int, int]:
+    """(view, step) that a message says it is for; the end of all for what is no message."""
+    try:
+        header = m.parse_content(signed).header
+    except DecodeError:
+        return (MAX_UINT, MAX_UINT)
+    return (header.view, header.step)

@@ -1,4 +1,4 @@
-"""One message against the state: each P rule, and that an opened card is an own one (T, R), refused by number."""
+"""One message against the state: each P rule by its number, and cards that are not there to be opened."""
 
 from __future__ import annotations
 
@@ -87,7 +87,8 @@ def test_contexts_differ_by_everything_that_they_bind() -> None:
 def test_t04_two_games_of_a_match_draw_their_starters_anew() -> None:
     starts = [r for r, _ in all_steps(2, games=2) if r.phase is Phase.SHUFFLE and not r.shuffles]
     assert [replica.game for replica in starts] == [1, 2]
-    assert starts[0].order == starts[1].order and starts[0].keys != starts[1].keys
+    assert starts[0].order == starts[1].order
+    assert starts[0].keys != starts[1].keys
 
 
 def test_r17_the_points_of_a_match_add_up() -> None:
@@ -105,8 +106,8 @@ def test_p04_a_key_opens_its_commitment() -> None:
 
 
 def test_p05_a_copied_or_broken_key() -> None:
-    start, seat, body = first(Phase.KEY_COMMIT)
-    replica, _, opened = first(Phase.KEY_OPEN)
+    start, seat, _body = first(Phase.KEY_COMMIT)
+    _replica, _, opened = first(Phase.KEY_OPEN)
     assert isinstance(opened, m.KeyOpen)
     for key, possession in [
         (NO_POINT, opened.possession),
