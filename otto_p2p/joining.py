@@ -28,6 +28,7 @@ from otto_protocol.here import name_problem, seats_limit
 from otto_protocol.roster import MAX_NAME, MAX_SEATS, TableRules
 
 STDIN, STDOUT = 0, 1
+INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 MAX_DECKS, MAX_GAMES, MAX_TURN_SECONDS = 4, 99, 3600
 
 
@@ -144,24 +145,26 @@ def _data_dir(given: str | None) -> Path:
 
 
 def join(wanted: Join) -> int:
-    """Play until the table is closed. Raises LocalError."""
-    trio.run(_join, wanted)
-    return 0
+    """Play until the table is closed; the exit status. Raises LocalError."""
+    return trio.run(_join, wanted)
 
 
-async def _join(wanted: Join) -> None:
+async def _join(wanted: Join) -> int:
+    status = 0
     with contextlib.ExitStack() as stack:
         journal = stack.enter_context(contextlib.closing(open_identity(wanted.data_dir)))
         bots = companions(wanted.settings, journal, wanted.bots, stack)
 
         async def screen(table: Controls, updates: trio.MemoryReceiveChannel[Update]) -> None:
-            await run_plain(table, updates, auto=wanted.auto)
+            nonlocal status
+            status = await run_plain(table, updates, auto=wanted.auto)
 
         await run_peer(wanted.settings, wanted.network, journal, screen, companions=bots)
+    return status
 
 
-async def run_plain(table: Controls, updates: trio.MemoryReceiveChannel[Update], *, auto: bool) -> None:
-    """The plain screen on standard input and output, with signals."""
+async def run_plain(table: Controls, updates: trio.MemoryReceiveChannel[Update], *, auto: bool) -> int:
+    """The plain screen on standard input and output, with signals; the exit status."""
     encoding = sys.stdout.encoding or locale.getpreferredencoding(False)
     writer = LineWriter(STDOUT, encoding)
     screen = plain.Plain(table, writer, os.urandom, auto=auto)
@@ -175,6 +178,7 @@ async def run_plain(table: Controls, updates: trio.MemoryReceiveChannel[Update],
             await plain.run(screen, updates, lines)
             nursery.cancel_scope.cancel()
         writer.end()
+    return INTERRUPTED if screen.interrupted else 0
 
 
 async def _signals(screen: plain.Plain) -> None:

@@ -64,6 +64,7 @@ class Plain:
 
     def __init__(self, table: Controls, out: Show, rng: Rng, *, auto: bool = False) -> None:
         self.closed = False
+        self.interrupted = False  # by Ctrl-C: the program ends as programs do then
         self._table = table
         self._out = out
         self._rng = rng
@@ -310,6 +311,7 @@ class Plain:
     def interrupt(self) -> None:
         """Ctrl-C: leaves the lobby at once, a game only the second time."""
         if self._game is None or self._leave_asked or self._auto:
+            self.interrupted = True
             self._leave()
         else:
             self._leave_asked = True

@@ -50,7 +50,8 @@ class Narrator:
 
     def _drawn(self, view: View) -> list[str]:
         """My new cards: everybody sees that I drew, only I see what."""
-        mine = frozenset((*view.state.hands[view.seat], *view.state.collections[view.seat]))
+        own = (*view.state.hands[view.seat], *view.state.collections[view.seat])
+        mine = frozenset(slot for slot in own if slot in view.secret.cards)
         new = sorted(mine - self._mine) if self._mine else []
         self._mine = mine
         return [_("You draw: {card}.").format(card=card_name(view.secret.cards[slot])) for slot in new]

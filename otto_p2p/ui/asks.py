@@ -29,9 +29,11 @@ def asked(question: Question) -> str:
         case Kind.LOSE_CARD:
             return _("You lost the duel: which collected card do you give?")
         case Kind.ANSWER if isinstance(question.usual.move, moves.SitOut):
-            return _("You cannot answer a {number}; you sit out this turn.").format(number=state.said)
+            return _("You cannot answer the number {number}; you sit out this turn.").format(
+                number=state.said
+            )
         case Kind.ANSWER:
-            return _("Which card do you answer with? (not a {number})").format(number=state.said)
+            return _("Which card do you answer with? (not the number {number})").format(number=state.said)
         case Kind.EXCHANGE:
             card = "".join(card_name(card) for card in question.usual.cards)
             return _("Do you exchange your {card} for a new card?").format(card=card)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from otto_p2p.i18n import _
 from otto_p2p.texts.news import obstacle, open_table, rules_line
 from otto_p2p.texts.safe import safe, tags, with_tag
 from otto_p2p.updates import LobbyUpdate, OpenTable, Person
+from otto_protocol.seating import Lack
 
 
 def names(update: LobbyUpdate) -> dict[bytes, str]:
@@ -25,7 +28,7 @@ def whole(update: LobbyUpdate) -> list[str]:
     lines = [_("Your table: {table} ({rules}).").format(table=safe(update.table_name), rules=_rules(update))]
     shown = names(update)
     lines += [_person(person, shown[person.key]) for person in update.seated]
-    lines += waiting(update)
+    lines += waiting(update, but=(Lack.NOT_READY,))  # that is said of each person already
     lines += other_tables(update.others)
     return lines
 
@@ -67,12 +70,12 @@ def _person(person: Person, name: str) -> str:
     return (_("{name} is ready.") if person.ready else _("{name} sits here.")).format(name=name)
 
 
-def waiting(update: LobbyUpdate) -> list[str]:
-    """Why the game has not started, a sentence a line."""
+def waiting(update: LobbyUpdate, *, but: Container[Lack] = ()) -> list[str]:
+    """Why the game has not started, a sentence a line, without what is in `but`."""
     mine = me(update)
     key = b"" if mine is None else mine.key
     shown = names(update)
-    return [obstacle(lacking, shown, key) for lacking in update.obstacles]
+    return [obstacle(lacking, shown, key) for lacking in update.obstacles if lacking.lack not in but]
 
 
 def other_tables(others: tuple[OpenTable, ...]) -> list[str]:

@@ -1,0 +1,111 @@
+"""Games as people play them: the README's first command, and two people in two terminals."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.e2e.program import Terminal, address_of, run, terminals, wait_for_all
+
+ALONE = ("--plain", "--no-mdns", "--port", "0")
+
+
+def transcript_in(text: str) -> Path:
+    match = re.search(r"^Transcript: (.*\.otto)$", text, re.MULTILINE)
+    assert match is not None, text[-2000:]
+    return Path(match[1])
+
+
+def digest_in(text: str) -> str:
+    match = re.search(r"final digest ([0-9a-f]{64})", text)
+    assert match is not None, text
+    return match[1]
+
+
+def test_the_first_command_of_the_readme(tmp_path: Path) -> None:
+    """Issue A, 1: a game against three built-in players, to the end, checked afterwards."""
+    begun = time.monotonic()
+    played = run("join", "--bots", "3", "--auto", "--plain", "--no-mdns", "--data-dir", str(tmp_path))
+    seconds = time.monotonic() - begun
+    assert played.returncode == 0, played.stderr
+    assert played.stderr == ""
+    lines = played.stdout.splitlines()
+    assert all(line.isprintable() for line in lines)
+    assert any(re.fullmatch(r"Game 1 of 1 is over\. (You win!|The winner: \w+\.)", line) for line in lines)
+    assert sum(bool(re.search(r": \d+ points?, collected the number \d", line)) for line in lines) == 4
+    turns = max(int(number) for number in re.findall(r"^Turn (\d+):", played.stdout, re.MULTILINE))
+    print(f"four built-in players: {turns} turns in {seconds:.1f} s")
+    checked = run("verify", str(transcript_in(played.stdout)))
+    assert checked.returncode == 0, checked.stderr
+    assert re.search(r"^The transcript holds: \d+ steps", checked.stdout)
+
+
+def press_enter_until(people: Sequence[Terminal], ending: str, seconds: float) -> int:
+    """Let everybody take the usual choice until all have seen the ending; how many keys that took."""
+    end = time.monotonic() + seconds
+    answered = [0] * len(people)
+    presses = 0
+    while not all(re.search(ending, person.text) for person in people):
+        assert time.monotonic() < end, "\n\n".join(person.text[-1000:] for person in people)
+        for place, person in enumerate(people):
+            person.read(0.01)
+            asked = len(re.findall(r"Enter = |^Press Enter when", person.text, re.MULTILINE))
+            if asked > answered[place]:
+                answered[place] = asked
+                person.type("")
+                presses += 1
+    return presses
+
+
+def test_two_people_in_two_terminals(tmp_path: Path) -> None:
+    """Issue A, 3: found by address, made ready, played to the end by Enter alone; equal transcripts."""
+    with terminals(("join", *ALONE, "--name", "Anna", "--data-dir", str(tmp_path / "a"))) as (anna,):
+        peer = ("--peer", address_of(anna))
+        with terminals(("join", *ALONE, *peer, "--name", "Bob", "--data-dir", str(tmp_path / "b"))) as (bob,):
+            people = (anna, bob)
+            anna.expect("Bob sits here")
+            bob.expect("Anna sits here")
+            press_enter_until(people, r"Transcript: \S+\.otto", 90)
+            for person in people:
+                person.type("q")
+                assert person.wait() == 0
+                assert "\x1b" not in person.text
+                assert person.settings == person.settings_before
+            words = [re.search(r"Table words: ([a-z ]+)\.", person.text) for person in people]
+            assert words[0] is not None
+            assert words[1] is not None
+            assert words[0][1] == words[1][1]
+    digests = [digest_in(run("verify", str(transcript_in(person.text))).stdout) for person in people]
+    assert digests[0] == digests[1]
+
+
+def test_three_scripts_meet(tmp_path: Path) -> None:
+    """`--players 3 --auto` starts by itself when three are there; all see the same end."""
+    scripted = ("join", *ALONE, "--players", "3", "--auto")
+    with terminals((*scripted, "--name", "A", "--data-dir", str(tmp_path / "a"))) as (first,):
+        peer = ("--peer", address_of(first))
+        others = [
+            (*scripted, *peer, "--name", name, "--data-dir", str(tmp_path / name)) for name in ("B", "C")
+        ]
+        with terminals(*others) as rest:
+            people = [first, *rest]
+            assert wait_for_all(people, 90) == [0, 0, 0]
+    digests = {digest_in(run("verify", str(transcript_in(person.text))).stdout) for person in people}
+    assert len(digests) == 1
+
+
+def test_latvian(tmp_path: Path) -> None:
+    with terminals(
+        ("join", *ALONE, "--bots", "1", "--name", "Zane", "--data-dir", str(tmp_path), "--lang", "lv")
+    ) as (zane,):
+        zane.expect("Spied Enter, kad esi gatavs")
+        zane.type("")
+        zane.expect("Kuru ciparu krāsi")
+        zane.type("?")
+        zane.expect("astoņas viena cipara kārtis")
+        zane.type("q")
+        zane.expect("Vai pamest spēli")
+        zane.type("q")
+        assert zane.wait() == 0
