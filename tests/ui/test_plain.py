@@ -13,7 +13,7 @@ from otto_p2p.updates import Closed, MatchEnded, News, Notice, Update
 from otto_protocol.cards import number, short
 from otto_protocol.hashing import Drbg
 from otto_protocol.rules import Phase
-from tests.ui.fake_table import FakeTable
+from tests.ui.plain_table import PlainTable
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,7 @@ def english() -> Iterator[None]:
 class Player:
     """Somebody at a plain screen: what was shown is in `shown`."""
 
-    def __init__(self, table: FakeTable, *, auto: bool = False) -> None:
+    def __init__(self, table: PlainTable, *, auto: bool = False) -> None:
         self.table = table
         self.shown: list[str] = []
         self.screen = Plain(table, self.shown.append, Drbg(b"player"), auto=auto)
@@ -61,7 +61,7 @@ class Player:
 
 
 def seated(players: int = 3, seed: bytes = b"fake", games: int = 1) -> Player:
-    player = Player(FakeTable(players, seed=seed, games=games))
+    player = Player(PlainTable(players, seed=seed, games=games))
     player.begin()
     return player
 
@@ -88,7 +88,7 @@ def test_a_match_by_enter_alone(players: int, language: str) -> None:
 
 
 def test_auto_plays_and_leaves() -> None:
-    player = Player(FakeTable(4, seed=b"auto"), auto=True)
+    player = Player(PlainTable(4, seed=b"auto"), auto=True)
     player.begin()
     assert player.screen.closed
     winner = player.table.outcomes[0].winner
@@ -99,7 +99,7 @@ def test_auto_plays_and_leaves() -> None:
 
 
 def test_auto_does_not_act_twice_on_one_question() -> None:
-    player = Player(FakeTable(3, seed=b"twice"), auto=True)
+    player = Player(PlainTable(3, seed=b"twice"), auto=True)
     player.table.updates.append(player.table.update())
     first = player.table.update()
     player.screen.update(first)
@@ -225,7 +225,7 @@ def test_a_refused_move_is_asked_again() -> None:
 
 def waiting_for_all() -> Player:
     """Nobody has chosen a number yet, and moves take long to arrive."""
-    player = Player(FakeTable(3))
+    player = Player(PlainTable(3))
     player.screen.update(player.table.update())
     player.table.act = lambda move: None  # type: ignore[method-assign]
     return player
@@ -238,7 +238,7 @@ def test_enter_twice_in_a_hurry_is_no_answer_to_the_next_question() -> None:
 
 
 def test_the_lobby() -> None:
-    player = Player(FakeTable(3))
+    player = Player(PlainTable(3))
     player.screen.update(player.table.lobby())
     assert any("old-oak" in line for line in player.shown)
     assert any("otto-p2p join --peer 192.0.2.1:1" in line for line in player.shown)
@@ -294,7 +294,7 @@ def test_a_long_wait_is_explained_once() -> None:
 
 
 async def test_run_reads_lines_and_ends(autojump_clock: trio.testing.MockClock) -> None:
-    table = FakeTable(2, seed=b"run")
+    table = PlainTable(2, seed=b"run")
     shown: list[str] = []
     screen = Plain(table, shown.append, Drbg(b"x"))
     send_update, updates = trio.open_memory_channel[Update](100)

@@ -1,0 +1,143 @@
+"""A table without network and cryptography: the real rules, the built-in player for everybody else."""
+
+from __future__ import annotations
+
+from collections import deque
+from pathlib import Path
+
+from otto_p2p import bots
+from otto_p2p.updates import Closed, GameUpdate, LobbyUpdate, MatchEnded, Person, Update
+from otto_protocol import moves
+from otto_protocol.errors import LocalError
+from otto_protocol.game import Game
+from otto_protocol.hashing import Drbg
+from otto_protocol.phases import Phase
+from otto_protocol.roster import Member, TableRules
+from otto_protocol.rules import standings
+from otto_protocol.rules_end import Outcome
+
+NAMES = ("Me", "Anna", "Bob", "Cēzars", "Dora", "Eva", "Filip", "Gita", "Hugo", "Ivo")
+
+
+class PlainTable:
+    """`Controls` over a `Game`: what happens is put into `updates`, what was asked for into `calls`."""
+
+    def __init__(self, players: int = 3, *, seed: bytes = b"fake", games: int = 1, decks: int = 2) -> None:
+        self.rng = Drbg(seed)
+        self.members = tuple(Member(bytes([seat + 1]) * 32, NAMES[seat]) for seat in range(players))
+        self.table_rules = TableRules(decks=decks, games=games)
+        self.updates: deque[Update] = deque()
+        self.calls: list[str] = []
+        self.game = self._deal()
+        self.number = 1
+        self.outcomes: list[Outcome] = []
+        self.ready_value = 0
+
+    def _deal(self) -> Game:
+        return Game.deal(range(len(self.members)), self.table_rules.decks, self.rng)
+
+    # What a test makes happen
+
+    def lobby(self, *, countdown: int | None = None) -> LobbyUpdate:
+        """The lobby as it is now."""
+        people = tuple(
+            Person(
+                member.key, member.name, "", self.ready_value if seat == 0 else 1, seat > 0, seat == 0, True
+            )
+            for seat, member in enumerate(self.members)
+        )
+        return LobbyUpdate(
+            "old-oak",
+            bytes(16),
+            people,
+            self.table_rules,
+            (),
+            (),
+            "otto-p2p join --peer 192.0.2.1:1",
+            countdown,
+        )
+
+    def update(self, *happened: moves.Move, outcome: Outcome | None = None) -> GameUpdate:
+        """The game as seat 0 knows it."""
+        state = self.game.state
+        ended = outcome is not None
+        return GameUpdate(
+            0,
+            self.members,
+            ("",) * len(self.members),
+            self.number,
+            self.table_rules.games,
+            Phase.RESULT if ended else Phase.PLAY,
+            (0, 0),
+            123456789,
+            self.game.view(0),
+            () if ended else tuple(self.game.legal(0)),
+            state.waiting,
+            {},
+            tuple(sorted(state.live)),
+            happened,
+            outcome,
+            standings(self.outcomes) if self.outcomes else (0,) * len(self.members),
+            ended and self.number == self.table_rules.games,
+        )
+
+    def run_others(self) -> None:
+        """Everybody else decides, until seat 0 must decide something or the match is over."""
+        while True:
+            outcome = self.game.outcome
+            if outcome is not None:
+                self.outcomes.append(outcome)
+                self.updates.append(self.update(outcome=outcome))
+                if self.number == self.table_rules.games:
+                    self.updates.append(MatchEnded(Path("/data/match.otto"), True))
+                    return
+                self.game, self.number = self._deal(), self.number + 1
+                self.updates.append(self.update())
+                continue
+            seat = next((seat for seat in self.game.awaited if seat != 0), None)
+            forced = self._forced() if seat is None else None
+            if seat is None and forced is None:
+                return
+            if forced is not None:
+                self._play(forced)
+            elif seat is not None:
+                self._play(bots.choose(self.game.view(seat), self.game.legal(seat), self.rng))
+
+    def _forced(self) -> moves.SeatMove | None:
+        """What the session of seat 0 does by itself."""
+        legal = self.game.legal(0)
+        return legal[0] if isinstance(legal[0], (moves.OpenLead, moves.OpenDuel, moves.Score)) else None
+
+    def _play(self, move: moves.SeatMove) -> None:
+        self.game.play(move)
+        self.updates.append(self.update(moves.public(move)))
+
+    # Controls
+
+    def ready(self, value: int) -> None:
+        self.calls.append(f"ready {int(value)}")
+        self.ready_value = int(value)
+
+    def act(self, move: moves.Move) -> None:
+        if move not in self.game.legal(0):
+            raise LocalError("this is not possible now")
+        assert not isinstance(move, (moves.Drawn, moves.Reshuffled))
+        self.calls.append(f"act {type(move).__name__}")
+        self._play(move)
+        self.run_others()
+
+    def sit_at(self, table: bytes) -> None:
+        self.calls.append(f"sit {table.hex()}")
+
+    def open_table(self) -> None:
+        self.calls.append("open")
+
+    def change_rules(self, rules: TableRules) -> None:
+        self.calls.append(f"rules {rules.decks} {rules.games} {rules.turn_seconds}")
+
+    def stop_countdown(self) -> None:
+        self.calls.append("stop")
+
+    def leave(self) -> None:
+        self.calls.append("leave")
+        self.updates.append(Closed())
