@@ -88,6 +88,11 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
             from otto_p2p import verifying
 
             return verifying.verify(options.file)
+        case "history":
+            from otto_p2p.folders import data_folder
+            from otto_p2p.history import history
+
+            return history(data_folder(options.data_dir), as_json=options.json)
         case "rules":
             sys.stdout.write(_rules())
             return 0
@@ -131,7 +136,7 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help=_("show the version and exit"))
-    language = argparse.ArgumentParser(add_help=False)
+    language = _Parser(add_help=False)
     # SUPPRESS: a subcommand must not undo what was said before it.
     language.add_argument(
         "--lang", choices=i18n.LANGUAGES, default=argparse.SUPPRESS, help=_("language of all texts")
@@ -147,6 +152,9 @@ def _parser() -> argparse.ArgumentParser:
     tables.add_argument("--json", action="store_true", help=_("as JSON"))
     verify = command("verify", _("check the transcript of a match"))
     verify.add_argument("file", metavar=_("FILE"), help=_("a transcript that otto-p2p has written"))
+    history = command("history", _("show the matches that are over"))
+    history.add_argument("--json", action="store_true", help=_("as JSON"))
+    history.add_argument("--data-dir", metavar=_("DIR"), help=_("where keys and matches are kept"))
     command("rules", _("show the rules of Otto"))
     bench = command("bench", _("measure the cryptography on this machine"))
     bench.add_argument("--json", action="store_true", help=_("as JSON"))

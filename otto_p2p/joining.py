@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import unicodedata
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,10 +18,12 @@ import trio
 
 from otto_p2p import plain
 from otto_p2p.addresses import parse_peer
+from otto_p2p.folders import data_folder
 from otto_p2p.i18n import _, ngettext
 from otto_p2p.journal import open_identity
 from otto_p2p.lines import LineWriter, read_lines
-from otto_p2p.peer import Network, companions, run_peer
+from otto_p2p.peer import Network, Screen, companions, run_peer
+from otto_p2p.screen.options import can_show, from_environment
 from otto_p2p.table import Settings
 from otto_p2p.updates import Controls, Update
 from otto_protocol.errors import LocalError
@@ -72,7 +75,7 @@ def checked(options: argparse.Namespace) -> Join:
         transcript=None if options.transcript is None else Path(options.transcript),
     )
     network = Network(options.port, tuple(options.peer), not options.no_mdns)
-    return Join(settings, network, options.bots, options.auto, options.plain, _data_dir(options.data_dir))
+    return Join(settings, network, options.bots, options.auto, options.plain, data_folder(options.data_dir))
 
 
 def _rules(options: argparse.Namespace) -> TableRules:
@@ -136,30 +139,44 @@ def _user() -> str:
         return ""
 
 
-def _data_dir(given: str | None) -> Path:
-    if given is not None:
-        return Path(given)
-    from platformdirs import user_data_path
-
-    return user_data_path("otto-p2p", appauthor=False)
-
-
 def join(wanted: Join) -> int:
     """Play until the table is closed; the exit status. Raises LocalError."""
-    return trio.run(_join, wanted)
-
-
-async def _join(wanted: Join) -> int:
-    status = 0
     with contextlib.ExitStack() as stack:
         journal = stack.enter_context(contextlib.closing(open_identity(wanted.data_dir)))
         bots = companions(wanted.settings, journal, wanted.bots, stack)
 
-        async def screen(table: Controls, updates: trio.MemoryReceiveChannel[Update]) -> None:
-            nonlocal status
-            status = await run_plain(table, updates, auto=wanted.auto)
+        async def peer(screen: Screen) -> None:
+            await run_peer(wanted.settings, wanted.network, journal, screen, companions=bots)
 
-        await run_peer(wanted.settings, wanted.network, journal, screen, companions=bots)
+        try:
+            if wanted.plain or not can_show():
+                return trio.run(_plain, peer, wanted.auto)
+            from otto_p2p.screen.run import run_screen  # Textual takes a third of a second to import
+
+            return run_screen(peer, from_environment(auto=wanted.auto))
+        except BaseExceptionGroup as group:
+            raise _plainly(group) from None
+
+
+def _plainly(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """What a nursery raised: the one LocalError that is behind it, or the group if there is more to it."""
+    expected, rest = group.split(LocalError)
+    if expected is None or rest is not None:
+        return group
+    error: BaseException = expected
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+async def _plain(peer: Callable[[Screen], Awaitable[None]], auto: bool) -> int:
+    status = 0
+
+    async def screen(table: Controls, updates: trio.MemoryReceiveChannel[Update]) -> None:
+        nonlocal status
+        status = await run_plain(table, updates, auto=auto)
+
+    await peer(screen)
     return status
 
 

@@ -130,9 +130,10 @@ async def _run_companion(settings: Settings, journal: Journal, owner: Table, own
     mesh = Mesh(journal.identity, listeners=listeners, port=port, own=own)
     mesh.add_candidate((Address(LOOPBACK, owner_port),), label="owner")
     table = Table(settings, journal, mesh, addresses=_texts(own()))
+    table.sit_at(owner.lobby.me.table)  # before it hears of anybody
     async with trio.open_nursery() as nursery:
-        await nursery.start(mesh.run)
         await nursery.start(table.run)
+        await nursery.start(mesh.run)
         nursery.start_soon(_follow, table, owner)
         await play_by_itself(table, table.updates)
         nursery.cancel_scope.cancel()

@@ -47,8 +47,9 @@ def changes(before: LobbyUpdate | None, now: LobbyUpdate) -> list[str]:
             lines.append(_("{name} has gone from the table.").format(name=old[person.key]))
     for person in now.seated:
         was = earlier.get(person.key)
-        if was is None or (person.ready, person.linked) != (was.ready, was.linked):
-            lines.append(_person(person, new[person.key]))
+        told = _person(person, new[person.key])
+        if was is None or told != _person(was, old[person.key]):
+            lines.append(told)
     known = {table.table: table for table in before.others}
     for number, table in enumerate(now.others, 1):
         if known.get(table.table) != table:
