@@ -144,6 +144,24 @@ def test_output_that_nobody_reads(tmp_path: Path) -> None:
         assert process.wait(60) == 0
 
 
+def test_a_full_disk(tmp_path: Path) -> None:
+    """Field report 43: one line, and no move that is not on disk was sent. (Files may not grow any more.)"""
+    limited = ["sh", "-c", 'ulimit -f 300; exec "$0" "$@"', str(COMMAND)]
+    arguments = ("join", "--bots", "1", "--auto", "--plain", "--no-mdns", "--data-dir", str(tmp_path))
+    done = subprocess.run(
+        [*limited, *arguments],
+        input="",
+        capture_output=True,
+        text=True,
+        timeout=90,
+        env=environment(),
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout[-500:]
+    assert "journal" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def start_game(one: Terminal) -> None:
     one.expect("Press Enter when you are ready")
     one.type("")

@@ -1,0 +1,77 @@
+"""`otto-p2p verify`: every changed byte is refused, a seat that cheated is named, in every language."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from otto_p2p import bots, i18n, verifying
+from otto_p2p.cli import main
+from otto_protocol import messages as m
+from otto_protocol.hashing import Drbg
+from otto_protocol.lab import Lab
+from otto_protocol.roster import TableRules
+from otto_protocol.transcript import Transcript, dump
+
+SAMPLES = 40
+
+
+@pytest.fixture(scope="module")
+def lab() -> Lab:
+    """A whole game of two built-in players."""
+    lab = Lab(2, Drbg(b"verify"), TableRules(decks=1))
+    lab.play(lambda view, decisions: bots.choose(view, [*decisions], lab.rng))  # type: ignore[list-item]
+    return lab
+
+
+def test_a_true_transcript_holds(lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "true.otto"
+    path.write_bytes(dump(lab.transcript()))
+    assert main(["--lang", "en", "verify", str(path)]) == 0
+    told = capsys.readouterr().out
+    assert "The transcript holds" in told
+    assert "The winner: player" in told
+    assert main(["verify", str(path), "--lang", "lv"]) == 0
+    assert "Protokols ir pareizs" in capsys.readouterr().out
+
+
+def test_any_changed_byte_is_refused(lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Issue A, 4: one byte changed, at places over the whole file; nobody's seat is blamed for it."""
+    i18n.use("en")
+    original = dump(lab.transcript())
+    rng = Drbg(b"places")
+    refused = 0
+    for sample in range(SAMPLES):
+        place = (sample * len(original) + int.from_bytes(rng(4), "big") % len(original)) // SAMPLES
+        changed = bytearray(original)
+        changed[place] ^= 1 << (rng(1)[0] % 8)
+        path = tmp_path / "changed.otto"
+        path.write_bytes(changed)
+        status = verifying.verify(str(path))
+        told = capsys.readouterr()
+        assert status in (1, 2), place
+        assert (told.out or told.err).count("\n") == 1
+        assert "broke rule" not in told.out
+        refused += status == 1
+    assert refused > SAMPLES // 2
+
+
+def test_who_cheated_is_named(lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Seat 1 signs a card that it does not hold, or that the leader's number forbids."""
+    true = lab.transcript()
+    parsed = [m.parse_content(signed) for signed in true.messages]
+    place, message = next(
+        (place, message)
+        for place, message in enumerate(parsed)
+        if isinstance(message.body, m.Answer) and message.header.seat == 1
+    )
+    assert isinstance(message.body, m.Answer)
+    forged = m.sign(lab.identities[1], message.header, m.Answer(9_999, message.body.opening))
+    path = tmp_path / "forged.otto"
+    messages = (*true.messages[:place], forged.signed, *true.messages[place + 1 :])
+    path.write_bytes(dump(Transcript(true.version, true.start, messages)))
+    assert main(["--lang", "en", "verify", str(path)]) == 1
+    told = capsys.readouterr().out
+    assert f"step {message.header.step}: seat 1 (player 1) broke rule" in told
+    assert told.count("\n") == 1
