@@ -9,7 +9,6 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Never
 
 from otto_p2p import i18n
@@ -125,6 +124,8 @@ class _Version(argparse.Action):
     """Looks the version up only when it is asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_rest: object) -> None:
+        from importlib.metadata import version
+
         print(f"otto-p2p {version('otto-p2p')}")
         parser.exit()
 
