@@ -10,7 +10,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from otto_p2p.events import FrameFrom, PeerDown, PeerUp, StrangerRefused
+from otto_p2p.events import FrameFrom, PeerDown, PeerSilent, PeerUp, StrangerRefused
 from otto_p2p.frames import Beat, Game, Heard, PeerHint, Peers, Reason, encode_frame
 from otto_p2p.handshake import Self, finish, open_half
 from otto_p2p.link import Limits, Timing
@@ -129,6 +129,7 @@ async def test_a_game_that_does_not_listen_loses_no_link(autojump_clock: MockClo
             nursery.start_soon(deaf._collect)
             await trio.sleep(1)
             assert deaf.frames() == [b"%d" % number for number in range(20)]
+            assert not deaf.of(PeerSilent)
             nursery.cancel_scope.cancel()
 
 
@@ -187,6 +188,17 @@ async def test_half_open_and_slow_strangers_keep_nobody_out(autojump_clock: Mock
             await trio.sleep(0.5)
         assert fully_linked([a, b])
         assert not a.of(PeerDown)
+
+
+async def test_one_host_holds_only_so_many_connections(autojump_clock: MockClock) -> None:
+    async with peers(1) as (a,):
+        streams = [await a.lan.connect("evil", a.name) for _ in range(40)]
+        await trio.sleep(0.1)
+        refused = 0
+        for stream in streams:
+            with trio.move_on_after(0.01):
+                refused += await stream.receive_some() == b""
+        assert refused == 40 - Limits().strangers_per_host
 
 
 async def test_strangers_are_thrown_out_in_time(autojump_clock: MockClock) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -46,6 +47,8 @@ class VirtualStream(trio.abc.HalfCloseableStream):
         self.there = there
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        if self.lan.slow is not None:
+            await trio.sleep(self.lan.slow.uniform(0.0, 0.05))
         if (self.here, self.there) in self.lan.clogged:
             await trio.sleep_forever()
         if self.lan.muted(self.here, self.there):
@@ -95,6 +98,8 @@ class VirtualLan:
         self.listeners: dict[str, VirtualListener] = {}
         self.streams: list[tuple[VirtualStream, VirtualStream]] = []
         self.dials: list[tuple[str, str]] = []
+        self.runs = 0
+        self.slow: random.Random | None = None  # each write takes up to 50 ms
         self._cut: set[frozenset[str]] = set()
         self.firewall: set[tuple[str, str]] = set()
         self.clogged: set[tuple[str, str]] = set()
@@ -159,6 +164,8 @@ class VirtualPeer:
         self.options = options
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        self.lan.runs += 1
+
         async def dial(address: Address) -> trio.abc.Stream:
             return await self.lan.connect(self.name, address.host)
 
@@ -169,7 +176,7 @@ class VirtualPeer:
             dial=dial,
             choose=lambda hints: tuple(hints),
             remote=lambda stream: stream.there if isinstance(stream, VirtualStream) else "",
-            rng=Drbg(b"rng %d" % self.number),
+            rng=Drbg(b"rng %d %d" % (self.number, self.lan.runs)),
             credentials=credentials(self.number),
             **self.options,
         )
