@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from message_vectors import message_vectors
 from proof_vectors import heals, key_proofs, share_proofs, shuffles
 from vector_parts import File, Vector, file, flipped, point, refused, scalar, seed, text, texts
 
@@ -290,6 +291,7 @@ FILES: dict[str, Callable[[], File]] = {
     "share_proofs": share_proofs,
     "shuffle": shuffles,
     "heal": heals,
+    "messages": message_vectors,
 }
 
 

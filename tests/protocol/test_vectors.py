@@ -11,7 +11,18 @@ from typing import Any
 import coincurve
 import pytest
 
-from otto_protocol import commitments, deck, encoding, group, hashing, heal, identity, proofs, shuffle
+from otto_protocol import (
+    commitments,
+    deck,
+    encoding,
+    group,
+    hashing,
+    heal,
+    identity,
+    messages,
+    proofs,
+    shuffle,
+)
 from otto_protocol.errors import DecodeError
 from otto_protocol.group import Point, decode_point
 from otto_protocol.hashing import Drbg, tagged_hash
@@ -295,3 +306,34 @@ def test_heal(vector: Vector) -> None:
 @pytest.mark.parametrize("vector", vectors("heal", "refused"))
 def test_heal_refused(vector: Vector) -> None:
     assert not all(raised(vector))
+
+
+# -- messages ------------------------------------------------------------------------------------------
+
+
+def as_value(value: Any) -> Any:
+    """A value from JSON, bytes as hex."""
+    if isinstance(value, list):
+        return tuple(as_value(item) for item in value)
+    return raw(value) if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize("vector", vectors("messages", "accepted"))
+def test_messages_are_accepted(vector: Vector) -> None:
+    signed = messages.parse_signed(raw(vector["wire"]))
+    assert messages.signature_valid(signed, raw(vector["key"]), raw(vector["match"]))
+    message = messages.parse_content(signed)
+    kind = messages.KINDS[vector["kind"]]
+    assert message.header == encoding.from_value(messages.Header, as_value(vector["header"]))
+    assert message.body == encoding.from_value(kind, as_value(vector["body"]))
+    assert (signed.content, signed.signature) == (raw(vector["content"]), raw(vector["signature"]))
+    assert message.content_hash() == raw(vector["content_hash"])
+
+
+@pytest.mark.parametrize("vector", vectors("messages", "refused"))
+def test_messages_are_refused(vector: Vector) -> None:
+    signed = messages.parse_signed(raw(vector["wire"]))
+    if not messages.signature_valid(signed, raw(vector["key"]), raw(vector["match"])):
+        return  # dropped, and nobody is blamed
+    with pytest.raises(DecodeError):  # P2
+        messages.parse_content(signed)
