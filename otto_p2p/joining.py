@@ -184,7 +184,7 @@ async def run_plain(table: Controls, updates: trio.MemoryReceiveChannel[Update],
     """The plain screen on standard input and output, with signals; the exit status."""
     encoding = sys.stdout.encoding or locale.getpreferredencoding(False)
     writer = LineWriter(STDOUT, encoding)
-    screen = plain.Plain(table, writer, os.urandom, auto=auto)
+    screen = plain.Plain(table, writer, os.urandom, auto=auto, interactive=os.isatty(STDIN))
     send, lines = trio.open_memory_channel[str](0)
     async with trio.open_nursery() as writing:
         writing.start_soon(writer.run)

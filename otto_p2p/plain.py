@@ -30,6 +30,8 @@ from otto_protocol.phases import BEFORE_DEAL, Phase
 
 PATIENCE = 15.0  # seconds without a line before it is said whom the table waits for
 
+_COMMANDS = ("?", "help", "c", "cards", "s", "status", "m", "memory", "w", "words", "q", "quit")
+
 Show = Callable[[str], None]
 
 
@@ -49,6 +51,8 @@ async def run(
 
 async def _listen(screen: Plain, lines: trio.MemoryReceiveChannel[str]) -> None:
     async for line in lines:
+        while not screen.takes(line):
+            await screen.changed.wait()
         screen.line(line)
     screen.input_ended()
 
@@ -62,8 +66,13 @@ async def _wait(screen: Plain) -> None:
 class Plain:
     """The state of the plain screen: updates and lines go in, lines come out, the table gets orders."""
 
-    def __init__(self, table: Controls, out: Show, rng: Rng, *, auto: bool = False) -> None:
+    def __init__(
+        self, table: Controls, out: Show, rng: Rng, *, auto: bool = False, interactive: bool = True
+    ) -> None:
+        """`interactive`: somebody reads what is shown before typing. Otherwise lines wait for questions."""
         self.closed = False
+        self.changed = trio.Event()  # set, and replaced, when an update was shown
+        self._interactive = interactive
         self.interrupted = False  # by Ctrl-C: the program ends as programs do then
         self._table = table
         self._out = out
@@ -109,6 +118,8 @@ class Plain:
                 self._match_ended(update)
             case Closed():
                 self.closed = True
+        self.changed.set()
+        self.changed = trio.Event()
 
     def _play(self, update: GameUpdate) -> None:
         if self._game is None or self._game.members != update.members:
@@ -225,6 +236,14 @@ class Plain:
             self._say(safe(str(error)))
 
     # -- lines -----------------------------------------------------------------------------------------
+
+    def takes(self, typed: str) -> bool:
+        """Whether a line can be taken now; an answer out of a pipe waits until something is asked."""
+        if self._interactive or typed.strip().lower() in _COMMANDS:
+            return True
+        if self._game is None:
+            return self._lobby.asks
+        return self._question is not None and self._answered != _identity(self._game, self._question)
 
     def line(self, typed: str) -> None:
         """Take one line of input."""

@@ -28,12 +28,19 @@ class PlainLobby:
         self._last: LobbyUpdate | None = None
         self._obstacles: tuple[str, ...] = ()
         self._invited = False  # "press Enter when you are ready" was said for these people
+        self._accepted = False  # Enter was pressed since then
         self._ready_seconds = 0
         self._rematch = False
 
+    @property
+    def asks(self) -> bool:
+        """Whether somebody who only answers when asked would type something now."""
+        return self._invited and not self._accepted
+
     def again(self) -> None:
         """Back to the table: the next update is shown as a whole."""
-        self._last, self._obstacles, self._invited, self._ready_seconds = None, (), False, 0
+        self._last, self._obstacles, self._ready_seconds = None, (), 0
+        self._invited = self._accepted = False
 
     def rematch(self) -> None:
         """A match is over: the next invitation is to another one."""
@@ -75,7 +82,7 @@ class PlainLobby:
     def _invite(self, update: LobbyUpdate) -> None:
         mine = lobby.me(update)
         if mine is None or mine.ready or self._auto:
-            self._invited = False
+            self._invited = self._accepted = False
         elif len(update.seated) > 1 and not self._invited:
             self._invited = True
             text = (
@@ -142,6 +149,7 @@ class PlainLobby:
             for line in self._obstacles:
                 self._say(line)
         else:
+            self._accepted = True
             self._table.ready(Ready.YES)
 
     def _help(self) -> None:

@@ -81,6 +81,19 @@ def test_two_people_in_two_terminals(tmp_path: Path) -> None:
     assert digests[0] == digests[1]
 
 
+def test_answers_out_of_a_pipe(tmp_path: Path) -> None:
+    """Lines typed ahead wait for their questions: Enter to begin, a number, then the usual choice always."""
+    keys = "\n7\n" + "\n" * 2000
+    played = run("join", *ALONE, "--bots", "1", "--data-dir", str(tmp_path), stdin=keys)
+    assert played.returncode == 0, played.stderr
+    assert played.stderr == ""
+    lines = played.stdout.splitlines()
+    assert all(line.isprintable() for line in lines)
+    assert any(line.startswith("Game 1 of 1 is over.") for line in lines)
+    assert any(line.endswith("collected the number 7") for line in lines)
+    assert run("verify", str(transcript_in(played.stdout))).returncode == 0
+
+
 def test_three_scripts_meet(tmp_path: Path) -> None:
     """`--players 3 --auto` starts by itself when three are there; all see the same end."""
     scripted = ("join", *ALONE, "--players", "3", "--auto")

@@ -293,6 +293,23 @@ def test_a_long_wait_is_explained_once() -> None:
     assert player.shown[before:] == ["Waiting for Anna, Bob."]
 
 
+def test_answers_out_of_a_pipe_wait_for_their_questions() -> None:
+    table = PlainTable(3)
+    screen = Plain(table, [].append, Drbg(b"pipe"), interactive=False)
+    assert not screen.takes("")
+    screen.update(table.lobby())
+    assert screen.takes("")
+    screen.line("")
+    assert not screen.takes("5")
+    screen.update(table.lobby(countdown=5))
+    assert not screen.takes("")  # it would stop the countdown
+    screen.update(table.update())
+    assert screen.takes("5")
+    screen.line("5")
+    assert not screen.takes("")
+    assert screen.takes("q")
+
+
 async def test_run_reads_lines_and_ends(autojump_clock: trio.testing.MockClock) -> None:
     table = PlainTable(2, seed=b"run")
     shown: list[str] = []
