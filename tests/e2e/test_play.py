@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.e2e.program import Terminal, address_of, run, terminals, wait_for_all
+from tests.e2e.program import COMMAND, Terminal, address_of, environment, run, terminals, wait_for_all
 
 ALONE = ("--plain", "--no-mdns", "--port", "0")
 
@@ -83,15 +84,31 @@ def test_two_people_in_two_terminals(tmp_path: Path) -> None:
 
 def test_answers_out_of_a_pipe(tmp_path: Path) -> None:
     """Lines typed ahead wait for their questions: Enter to begin, a number, then the usual choice always."""
-    keys = "\n7\n" + "\n" * 2000
-    played = run("join", *ALONE, "--bots", "1", "--data-dir", str(tmp_path), stdin=keys)
-    assert played.returncode == 0, played.stderr
-    assert played.stderr == ""
-    lines = played.stdout.splitlines()
-    assert all(line.isprintable() for line in lines)
-    assert any(line.startswith("Game 1 of 1 is over.") for line in lines)
-    assert any(line.endswith("collected the number 7") for line in lines)
-    assert run("verify", str(transcript_in(played.stdout))).returncode == 0
+    shown = []
+    with subprocess.Popen(
+        [str(COMMAND), "join", *ALONE, "--bots", "1", "--data-dir", str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write("\n7\n" + "\n" * 2000)
+        process.stdin.flush()
+        for line in process.stdout:
+            shown.append(line)
+            if line.startswith("Transcript:"):
+                process.terminate()  # it would go on with a rematch
+        assert process.stderr.read() == ""
+    assert process.returncode == 0
+    assert all(line.removesuffix("\n").isprintable() for line in shown)
+    text = "".join(shown)
+    assert "Game 1 of 1 is over." in text
+    assert re.search("collected the number 7$", text, re.MULTILINE)
+    assert run("verify", str(transcript_in(text))).returncode == 0
 
 
 def test_three_scripts_meet(tmp_path: Path) -> None:
