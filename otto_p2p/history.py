@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from otto_p2p.i18n import _, ngettext
-from otto_p2p.journal import Journal, JournalInUse, MatchState, Past
+from otto_p2p.journal import Journal, MatchState, Past
+from otto_p2p.journal_disk import JournalInUse
 from otto_p2p.texts.results import points, ranking
 from otto_p2p.texts.safe import safe
 from otto_p2p.words import table_name

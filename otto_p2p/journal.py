@@ -1,4 +1,4 @@
-"""What a peer must not forget: identity, counter, matches, and every message before it is sent.
+"""What a peer must not forget: identity, lobby, matches, and every message before it is sent.
 
 One folder holds one identity (a "slot" of the data folder): `key` (32 secret bytes), `journal.db` (SQLite in
 WAL mode, each commit synced) and `mark`. SQLite cannot see that the end of its log was cut off; `mark` counts
@@ -21,12 +21,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from otto_p2p.i18n import _
+from otto_p2p.journal_disk import (
+    JournalError,
+    JournalInUse,
+    connect,
+    damaged,
+    explained,
+    load_key,
+    make_folder,
+    read_mark,
+    write_mark,
+)
 from otto_protocol.errors import LocalError
 from otto_protocol.hashing import tagged_hash
-from otto_protocol.identity import PRIVATE_BYTES, IdentityKey
 
 FORMAT = 1  # PRAGMA user_version
-COUNTERS_AHEAD = 256  # of HERE: so many are given out for each write to disk
 MAX_SLOTS = 64  # identities of one data folder that can be in use at the same time
 
 _SCHEMA = """
@@ -44,14 +54,6 @@ CREATE TABLE people (
     key BLOB PRIMARY KEY, name TEXT NOT NULL, first_seen INTEGER NOT NULL, last_seen INTEGER NOT NULL
 );
 """
-
-
-class JournalError(LocalError):
-    """The journal cannot be read or written; one clear line that says what to do."""
-
-
-class JournalInUse(JournalError):
-    """Another process (or another peer of this one) has this journal open."""
 
 
 class MatchState(enum.Enum):
@@ -113,16 +115,15 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.Lock()
-        self._counter = self._counter_limit = 0
         self._mark = -1
-        with _explained(path):
-            _make_folder(path)
-            self._db = _connect(path / "journal.db")
+        with explained(path):
+            make_folder(path)
+            self._db = connect(path / "journal.db")
             try:
-                self.identity = _load_key(path / "key")
+                self.identity = load_key(path / "key")
                 self._commits = self._check()
                 self._mark = os.open(path / "mark", os.O_RDWR | os.O_CREAT, 0o600)
-                self._write_mark()
+                write_mark(self._mark, self._commits)
             except BaseException:
                 self._shut()
                 raise
@@ -134,30 +135,26 @@ class Journal:
             with self._transaction():
                 for statement in _SCHEMA.split(";\n"):
                     self._db.execute(statement)
-                # Peers keep the greatest counter that they have seen of a key. The clock puts a journal that
-                # was made anew for an old key above all that its predecessor has given out.
-                counter = time.time_ns() // 1_000
-                self._db.execute("INSERT INTO meta VALUES ('counter', ?), ('commits', 0)", (counter,))
+                self._db.execute("INSERT INTO meta VALUES ('commits', 0)")
                 self._db.execute(f"PRAGMA user_version = {FORMAT}")
         elif version > FORMAT:
-            raise JournalError(
-                f"{self.path} was written by a newer otto-p2p (format {version}): "
-                "use that one, or another --data-dir"
-            )
+            text = _("{path} was written by a newer otto-p2p: use that one, or another --data-dir")
+            raise JournalError(text.format(path=self.path))
         if self._db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-            raise JournalError(_damaged(self.path))
+            raise JournalError(damaged(self.path))
         commits = int(self._meta("commits"))
-        marked = _read_mark(self.path / "mark")
+        marked = read_mark(self.path / "mark")
         if marked > commits:
-            raise JournalError(
-                f"the journal in {self.path} has lost its last {marked - commits} entries and cannot be "
-                "played on with; move that folder away to start afresh"
+            text = _(
+                "the journal in {path} has lost its end and cannot be played on with: "
+                "move that folder away to start afresh"
             )
+            raise JournalError(text.format(path=self.path))
         return commits
 
     def close(self) -> None:
         """Close and unlock; harmless when closed already."""
-        with self._lock, _explained(self.path):
+        with self._lock, explained(self.path):
             self._shut()
 
     def _shut(self) -> None:
@@ -171,17 +168,12 @@ class Journal:
     @contextlib.contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction, on disk when the block has been left, and counted in the mark."""
-        with self._lock, _explained(self.path):
+        with self._lock, explained(self.path):
             with self._transaction():
                 self._db.execute("UPDATE meta SET value = value + 1 WHERE name = 'commits'")
                 yield self._db
             self._commits += 1
-            self._write_mark()
-
-    def _write_mark(self) -> None:
-        number = self._commits.to_bytes(8, "big")
-        os.lseek(self._mark, 0, os.SEEK_SET)
-        os.write(self._mark, number + tagged_hash("mark", number)[:8])
+            write_mark(self._mark, self._commits)
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -197,21 +189,10 @@ class Journal:
     def _meta(self, name: str) -> int:
         row = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
         if row is None or type(row[0]) is not int:
-            raise JournalError(_damaged(self.path))
+            raise JournalError(damaged(self.path))
         return row[0]
 
     # -- the lobby -----------------------------------------------------------------------------------
-
-    def next_counter(self) -> int:
-        """The next counter of HERE: greater than every one before, also over restarts."""
-        if self._counter >= self._counter_limit:
-            with self._writing() as db:
-                first = self._meta("counter")
-                limit = max(first, time.time_ns() // 1_000) + COUNTERS_AHEAD
-                db.execute("UPDATE meta SET value = ? WHERE name = 'counter'", (limit,))
-            self._counter, self._counter_limit = limit - COUNTERS_AHEAD, limit
-        self._counter += 1
-        return self._counter
 
     def meet(self, key: bytes, name: str) -> Acquaintance | None:
         """Remember a key and the name that it uses; what was known of it before, None for a new face."""
@@ -290,11 +271,11 @@ class Journal:
         rows = self._select("SELECT data, note, seal FROM records WHERE match = ? ORDER BY number", match)
         expected = self._select("SELECT records FROM matches WHERE id = ?", match)
         if not expected or expected[0][0] != len(rows):
-            raise JournalError(_damaged(self.path))
+            raise JournalError(damaged(self.path))
         for data, note, seal in rows:
             if seal != _seal(match, data, note):
-                raise JournalError(_damaged(self.path))
-        return [(data, note) for data, note, _ in rows]
+                raise JournalError(damaged(self.path))
+        return [(data, note) for data, note, _seal_of_it in rows]
 
     def forget(self, match: bytes, data: bytes) -> None:
         """Wipe the note of a message; the message stays."""
@@ -341,12 +322,12 @@ class Journal:
         return past
 
     def _select(self, query: str, *values: object) -> list[Any]:
-        with self._lock, _explained(self.path):
+        with self._lock, explained(self.path):
             return self._db.execute(query, values).fetchall()
 
     def _wipe(self) -> None:
         """Overwrite what was deleted: secure_delete zeroes it in the database, this empties the log."""
-        with self._lock, _explained(self.path):
+        with self._lock, explained(self.path):
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
@@ -357,67 +338,12 @@ def open_identity(data_dir: Path) -> Journal:
             return Journal(data_dir / ("identity" if number == 1 else f"identity-{number}"))
         except JournalInUse:
             continue
-    raise JournalError(f"all {MAX_SLOTS} identities in {data_dir} are in use")
+    raise JournalError(_("all {n} identities in {path} are in use").format(n=MAX_SLOTS, path=data_dir))
 
 
 def open_bot(owner: Journal, number: int) -> Journal:
     """The journal of the owner's built-in player `number` (1..): it comes back when its owner does."""
     return Journal(owner.path / f"bot-{number}")
-
-
-def _make_folder(path: Path) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path.mkdir(mode=0o700, exist_ok=True)
-    path.chmod(0o700)
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    # SQLite gives its log the mode of the database. Never open a file that exists: closing it would drop the
-    # POSIX locks that another Journal of this process holds on it.
-    with contextlib.suppress(FileExistsError):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-    db = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
-    try:
-        # Exclusive before WAL: the lock is held until the process ends, and no shared memory file is needed.
-        db.execute("PRAGMA locking_mode = EXCLUSIVE")
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = FULL")
-        db.execute("PRAGMA secure_delete = ON")
-        db.execute("BEGIN IMMEDIATE")
-        db.execute("ROLLBACK")
-    except BaseException:
-        db.close()
-        raise
-    return db
-
-
-def _load_key(path: Path) -> IdentityKey:
-    """The identity key of a folder, made if there is none. The journal's lock is held."""
-    try:
-        secret = path.read_bytes()
-    except FileNotFoundError:
-        identity = IdentityKey.generate(os.urandom)
-        unfinished = path.with_name("key.new")
-        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(descriptor, "wb") as file:
-            file.write(identity.to_bytes())
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-        return identity
-    if len(secret) != PRIVATE_BYTES:
-        raise JournalError(f"{path} is damaged: an identity key has {PRIVATE_BYTES} bytes")
-    return IdentityKey.from_bytes(secret)
-
-
-def _read_mark(path: Path) -> int:
-    """The count in the mark; 0 if it is missing or damaged (it is not synced, a power cut may spoil it)."""
-    try:
-        mark = path.read_bytes()
-    except FileNotFoundError:
-        return 0
-    number, check = mark[:8], mark[8:]
-    return int.from_bytes(number, "big") if check == tagged_hash("mark", number)[:8] else 0
 
 
 def _hash(data: bytes) -> bytes:
@@ -426,29 +352,3 @@ def _hash(data: bytes) -> bytes:
 
 def _seal(match: bytes, data: bytes, note: bytes) -> bytes:
     return tagged_hash("record seal", match, data, note)[:16]
-
-
-def _damaged(path: Path) -> str:
-    return f"the journal in {path} is damaged: move that folder away to start afresh"
-
-
-@contextlib.contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Turn what SQLite and the system say into one clear line."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", None) or 0
-        match code & 0xFF:
-            case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-                raise JournalInUse(f"{path} is in use by another otto-p2p") from error
-            case sqlite3.SQLITE_FULL:
-                raise JournalError(f"no space left for the journal in {path}") from error
-            case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_FORMAT:
-                raise JournalError(_damaged(path)) from error
-            case _ if isinstance(error, sqlite3.ProgrammingError):
-                raise JournalError(f"the journal in {path} is closed") from error
-            case _:
-                raise JournalError(f"cannot use the journal in {path}: {error}") from error
-    except OSError as error:
-        raise JournalError(f"cannot use {path}: {error.strerror or error}") from error

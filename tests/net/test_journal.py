@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from otto_p2p import journal
-from otto_p2p.journal import Journal, JournalError, JournalInUse, MatchState, Result, open_bot, open_identity
+from otto_p2p.journal import Journal, MatchState, Result, open_bot, open_identity
+from otto_p2p.journal_disk import JournalError, JournalInUse
 from otto_protocol.errors import LocalError
 
 MATCH = b"m" * 32
@@ -50,20 +50,6 @@ def test_everything_is_there_again(tmp_path: Path) -> None:
     assert (known.key, known.name) == (b"k" * 32, "Anna")
     assert [person.name for person in again.people()] == ["Ann"]
     again.close()
-
-
-def test_the_counter_only_grows(tmp_path: Path) -> None:
-    seen = []
-    for _ in range(3):
-        book = Journal(tmp_path / "identity")
-        seen += [book.next_counter() for _ in range(journal.COUNTERS_AHEAD + 3)]
-        book.close()
-    (tmp_path / "identity" / "journal.db").unlink()
-    (tmp_path / "identity" / "mark").unlink()
-    book = Journal(tmp_path / "identity")  # the same key with a new journal
-    seen.append(book.next_counter())
-    book.close()
-    assert seen == sorted(set(seen))
 
 
 def test_only_the_user_can_read_it(tmp_path: Path) -> None:
