@@ -15,6 +15,8 @@ from otto_p2p.handshake import Half, OtherPeer, Peer, Self, finish, open_half
 from otto_p2p.link import Timing
 from otto_p2p.streams import Dial, FrameStream, LinkError
 
+MAX_WORKED = 4  # addresses of a peer that have worked once and are tried before all others
+
 Choose = Callable[[Iterable[Address]], Sequence[Address]]
 Attach = Callable[[Contact, FrameStream, Peer, Address], None]
 
@@ -162,10 +164,10 @@ class Dialler:
 
     async def _reach(self, contact: Contact) -> None:
         """One attempt to get a link to a known peer. Raises LinkError; returns when there is one."""
-        # An address that has worked goes before one that only looks better.
-        addresses = sorted(
-            self._choose(contact.best_first()), key=lambda address: not contact.addresses.get(address, False)
-        )
+        known = contact.best_first()
+        # What has worked goes first, even what nobody would choose: a typed name, or loopback.
+        worked = [address for address in known if contact.addresses[address]][:MAX_WORKED]
+        addresses = [*worked, *(address for address in self._choose(known) if address not in worked)]
         if not addresses:
             raise LinkError(Reason.UNREACHABLE, "no address that fits this network")
         found: tuple[Half, Address] | None = None

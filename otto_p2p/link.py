@@ -31,7 +31,7 @@ class Timing:
     last_retry: float = 5.0
     hearsay_retry: float = 30.0  # for a peer that others told of and that was never reached
     stagger: float = 0.25  # between the addresses of one peer
-    grace: float = 1.0  # how long the higher key waits to be dialled before it dials itself
+    grace: float = 1.5  # how long the higher key waits to be dialled before it dials itself
     handshake: float = 10.0
     forget: float = 120.0  # how long a peer that cannot be reached is tried without new signs of it
     look: float = 3.0  # between two looks at our own addresses

@@ -297,3 +297,15 @@ async def test_peers_of_our_game_are_never_given_up(autojump_clock: MockClock) -
         await trio.sleep(60)
         assert len(a.lan.dials) > tried
         assert a.mesh.contacts()[0].problem == Reason.UNREACHABLE
+
+
+async def test_an_address_that_has_worked_is_tried_whatever_is_chosen(autojump_clock: MockClock) -> None:
+    # Names and loopback are typed by people; from adverts and gossip they would not be taken.
+    async with peers(2, choose=lambda hints: ()) as (a, b):
+        a.mesh.add_candidate([b.address], label="typed")
+        await trio.sleep(2)
+        assert fully_linked([a, b])
+        a.lan.reset("p0", "p1")
+        await trio.sleep(2)
+        assert fully_linked([a, b])
+        assert not a.of(DialFailed)

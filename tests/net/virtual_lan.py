@@ -174,11 +174,10 @@ class VirtualPeer:
             listeners=[self.lan.listener(self.name)],
             port=PORT,
             dial=dial,
-            choose=lambda hints: tuple(hints),
             remote=lambda stream: stream.there if isinstance(stream, VirtualStream) else "",
             rng=Drbg(b"rng %d %d" % (self.number, self.lan.runs)),
             credentials=credentials(self.number),
-            **self.options,
+            **{"choose": lambda hints: tuple(hints), **self.options},
         )
         with self.scope:
             async with trio.open_nursery() as nursery:
