@@ -24,9 +24,10 @@ from otto_p2p.i18n import _
 from otto_p2p.screen.board import Board, Line
 from otto_p2p.screen.desk import Desk
 from otto_p2p.screen.options import Options
-from otto_p2p.screen.paint_pages import paint
+from otto_p2p.screen.paint_pages import LEAST_HEIGHT, LEAST_WIDTH, paint
 from otto_p2p.screen.palette import palette
 from otto_p2p.updates import Controls, Update
+from otto_protocol.hashing import Rng
 
 TICK = 0.1  # seconds
 PATIENCE = 5.0  # seconds from leaving to the end, whatever the table does
@@ -38,8 +39,10 @@ class Surface(Widget):
 
     DEFAULT_CSS = "Surface { width: 100%; height: 100%; }"
 
-    def __init__(self) -> None:
+    def __init__(self, on_size: Callable[[], None]) -> None:
+        """`on_size` is called when the size has changed."""
         super().__init__()
+        self._on_size = on_size
         self._lines: tuple[Line, ...] = ()
         self._looks: dict[str, Style] = {}
         self._strips: dict[int, Strip] = {}
@@ -47,17 +50,21 @@ class Surface(Widget):
 
     def draw(self, board: Board, looks: dict[str, Style]) -> None:
         """Show this board."""
+        before, self._lines = self._lines, board.lines(self.board, self._lines)
         self.board = board
-        before, self._lines = self._lines, board.lines()
         if looks is not self._looks or len(before) != len(self._lines):
             self._looks, before = looks, ()
             self._strips.clear()
             self.refresh()
         for y, line in enumerate(self._lines):
-            if y >= len(before) or line != before[y]:
+            if y >= len(before) or line is not before[y]:
                 self._strips.pop(y, None)
                 if before:
                     self.refresh(Region(0, y, board.width, 1))
+
+    def on_resize(self) -> None:
+        """Another size."""
+        self._on_size()
 
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""
@@ -92,14 +99,19 @@ class OttoApp(App[None]):
     ]
 
     def __init__(
-        self, options: Options, start: Callable[[OttoApp], None], clock: Callable[[], float] = time.monotonic
+        self,
+        options: Options,
+        start: Callable[[OttoApp], None],
+        rng: Rng = os.urandom,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__()
         self.options = options
         self.desk: Desk | None = None
         self._start = start
+        self._rng = rng
         self._clock = clock
-        self._surface = Surface()
+        self._surface = Surface(self.repaint)
         self._painting = False
         self._titled = ""
 
@@ -168,7 +180,7 @@ class OttoApp(App[None]):
 
     def sit(self, table: Controls) -> None:
         """There is a table to control."""
-        self.desk = Desk(table, os.urandom, self.options, self._clock())
+        self.desk = Desk(table, self._rng, self.options, self._clock())
         self.repaint()
 
     def tell(self, update: Update) -> None:
@@ -232,13 +244,10 @@ class OttoApp(App[None]):
         self.repaint()
 
     def _too_small(self) -> bool:
-        return self.size.width < 80 or self.size.height < 24
+        size = self._surface.size
+        return size.width < LEAST_WIDTH or size.height < LEAST_HEIGHT
 
     # -- painting --------------------------------------------------------------------------------------
-
-    def on_resize(self) -> None:
-        """Another size: paint for it."""
-        self.repaint()
 
     def _tick(self) -> None:
         if self.desk is not None and self.desk.tick(self._clock()):
@@ -247,7 +256,7 @@ class OttoApp(App[None]):
     def repaint(self) -> None:
         """Paint the desk as it is now."""
         self._painting = False
-        width, height = self.size
+        width, height = self._surface.size
         looks = palette(colour=self.options.colour, light=self.options.light)
         if self.desk is None:
             board = Board(width, height, ascii_only=self.options.ascii_only)

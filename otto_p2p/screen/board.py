@@ -133,9 +133,15 @@ class Board:
         """What a click on this cell means."""
         return self._look[y][x][1] if 0 <= y < self.height and 0 <= x < self.width else ""
 
-    def lines(self) -> tuple[Line, ...]:
-        """What was painted."""
-        return tuple(_spans(text, look) for text, look in zip(self._text, self._look, strict=True))
+    def lines(self, before: Board | None = None, known: tuple[Line, ...] = ()) -> tuple[Line, ...]:
+        """What was painted. Rows that are as on the board `before` are taken from `known`, its lines."""
+        if before is None or before.width != self.width or before.height != self.height:
+            return tuple(map(_spans, self._text, self._look))
+        rows = zip(self._text, self._look, before._text, before._look, known, strict=True)
+        return tuple(
+            line if text == old_text and look == old_look else _spans(text, look)
+            for text, look, old_text, old_look, line in rows
+        )
 
     def text(self) -> str:
         """What was painted, without looks: a line a row, spaces at the ends cut off."""

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import os
 
 from otto_p2p.screen.app import OttoApp
 from otto_p2p.screen.guest import Guest, Peer
 from otto_p2p.screen.options import Options
+from otto_protocol.hashing import Rng
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 
-def run_screen(peer: Peer, options: Options) -> int:
+def run_screen(peer: Peer, options: Options, rng: Rng = os.urandom) -> int:
     """Show the table that `peer` runs until it is closed; the exit status.
 
-    Raises what the peer or the screen died of; the terminal is as it was before, the others are told.
+    `rng` decides among equally good usual choices. Raises what the peer or the screen died of; the terminal
+    is as it was before, the others are told.
     """
-    return asyncio.run(_run(peer, options))
+    return asyncio.run(_run(peer, options, rng))
 
 
-async def _run(peer: Peer, options: Options) -> int:
+async def _run(peer: Peer, options: Options, rng: Rng) -> int:
     guest: Guest | None = None
 
     def start(app: OttoApp) -> None:
@@ -27,7 +30,7 @@ async def _run(peer: Peer, options: Options) -> int:
         guest = Guest(peer, app.sit, app.tell, app.exit)
         guest.start()
 
-    app = OttoApp(options, start)
+    app = OttoApp(options, start, rng)
     try:
         await app.run_async()
     finally:

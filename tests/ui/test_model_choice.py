@@ -10,7 +10,7 @@ from otto_p2p import i18n
 from otto_p2p.screen.asking import identity, nothing_to_decide, pose
 from otto_p2p.screen.choice import Choice
 from otto_p2p.ui.questions import Kind, Option
-from otto_p2p.updates import GameUpdate
+from otto_p2p.updates import GameUpdate, Update
 from otto_protocol import moves
 from otto_protocol.cards import colour, number, short
 from otto_protocol.hashing import Drbg
@@ -26,7 +26,8 @@ def english() -> Iterator[None]:
 
 def choices(kind: Kind, seed: bytes = b"choices", players: int = 3) -> tuple[Choice, GameUpdate]:
     """The first choice of a kind in a game."""
-    table, told = FakeTable(players, seed), []
+    table = FakeTable(players, seed)
+    told: list[Update] = []
     table.tell = told.append
     table.begin()
     for _ in range(3000):
