@@ -17,6 +17,7 @@ import trio
 
 from otto_p2p import events as net
 from otto_p2p import frames
+from otto_p2p.addresses import parse_peer
 from otto_p2p.engine import Act, Engine, Incoming, Lacking, Nudge, Report
 from otto_p2p.journal import Journal, MatchState
 from otto_p2p.journal import Result as StoredResult
@@ -127,6 +128,10 @@ class Table:
     def stop_countdown(self) -> None:
         """Do not start yet."""
         self.ready(Ready.NO)
+
+    def dial(self, address: str) -> None:
+        """Look for others at HOST[:PORT]. Raises LocalError when that is no address."""
+        self.mesh.add_candidate(parse_peer(address), label=address)
 
     def leave(self) -> None:
         """Leave in good order; the last update is Closed."""
