@@ -12,8 +12,16 @@ from otto_protocol.cards import LETTERS, NUMBERS
 from otto_protocol.rules import SAT_OUT, View, clockwise
 
 
+def dealt(view: View) -> bool:
+    """Whether the seat knows its cards: not before all shares of the deal are here."""
+    own = (*view.state.hands[view.seat], *view.state.collections[view.seat])
+    return all(slot in view.secret.cards for slot in own)
+
+
 def own_cards(view: View) -> list[str]:
     """The own hand, and the own collection with its number."""
+    if not dealt(view):
+        return [_("The cards are not dealt yet.")]
     lines = [_("Your hand: {cards}").format(cards=by_colour(card for _slot, card in view.hand))]
     if view.secret.number is not None:
         collected = [card for _slot, card in view.collection]
@@ -81,6 +89,8 @@ def waited_for(update: GameUpdate, people: People) -> str | None:
 
 def unseen(view: View) -> list[str]:
     """The cards that the seat has not seen, a line a number: "3: R2 Y1 B2" (so many of each colour)."""
+    if not dealt(view):
+        return [_("The cards are not dealt yet.")]
     lines = [_("Cards that you have not seen, by number (how many of each colour):")]
     left = view.faces_left()
     for own in NUMBERS:
