@@ -32,14 +32,15 @@ def paint_game(board: Board, game: GameModel, options: Options, *, memory: bool)
     below = paint_seats(board, 0, top, left, game)
     spare = bottom - below
     gap = 1 if spare > 6 else 0
-    note = game.notice is not None and (spare > 5 or game.choice is None)
-    paint_middle(board, 0, below + gap, left, spare - gap - (1 if note and spare > 5 else 0), game)
-    if game.notice is not None and spare > 5:
+    # News have a row of their own where there is one; else they share that of the buttons.
+    noted = game.notice is not None and spare > 5
+    paint_middle(board, 0, below + gap, left, spare - gap - noted, game)
+    if game.notice is not None and noted:
         board.put(0, bottom - 1, fit(f" {game.notice.text}", left), game.notice.style)
     for y in range(top, bottom):
         board.put(left, y, board.glyphs["bar"], "border")
     _paint_side(board, left + 1, top, side, bottom - top, game, options, memory=memory)
-    _paint_question(board, bottom, game)
+    _paint_question(board, bottom, game, noted=noted)
     paint_hand(board, bottom + ASK, game)
     _paint_keys(board, game, options)
 
@@ -79,7 +80,7 @@ def _paint_head(board: Board, game: GameModel, options: Options) -> None:
 # -- what is asked -------------------------------------------------------------------------------------
 
 
-def _paint_question(board: Board, y: int, game: GameModel) -> None:
+def _paint_question(board: Board, y: int, game: GameModel, *, noted: bool) -> None:
     choice, pending = game.choice, game.pending
     if choice is not None:
         board.put(0, y, fit(f" {asks.asked(choice.question)}", board.width), "ask-mine")
@@ -92,7 +93,7 @@ def _paint_question(board: Board, y: int, game: GameModel) -> None:
     else:
         waiting = status.waited_for(game.update, game.people) or ""
         board.put(1, y, fit(waiting, board.width - 1), "bold")
-        if game.notice is not None:
+        if game.notice is not None and not noted:
             board.put(0, y + 1, fit(f" {game.notice.text}", board.width), game.notice.style)
 
 

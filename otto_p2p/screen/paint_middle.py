@@ -12,6 +12,7 @@ from otto_p2p.screen.moments import DuelMoment, OttoMoment, Stage
 from otto_p2p.screen.paint_cards import HEIGHT, WIDTH, paint_back, paint_card, paint_gap
 from otto_p2p.texts.cards import card_name, codes, colour_name
 from otto_p2p.texts.news import phase_line, progress_line
+from otto_p2p.words import table_words
 from otto_protocol.phases import BEFORE_DEAL, Phase
 from otto_protocol.rules import SAT_OUT, View, clockwise
 
@@ -40,11 +41,13 @@ def paint_middle(board: Board, x: int, y: int, width: int, height: int, game: Ga
             board.put(x + 1, y + place, line, "good")
     elif update.phase in BEFORE_DEAL or update.view is None:
         _paint_ceremony(board, x, y, width, game)
+        if height > len(_STEPS) + 2:
+            _paint_words(board, x, y + len(_STEPS) + 1, width, update.table_number)
     else:
         _paint_piles(board, x, y, update.view)
         _paint_lead(board, x + PILES, y, width - PILES, game, update.view)
-        if height > 2 * HEIGHT + 1:
-            _paint_answers(board, x, y + HEIGHT, width, game, update.view)
+        if height >= 2 * HEIGHT:
+            _paint_answers(board, x, y + HEIGHT, width, game, update.view, named=height > 2 * HEIGHT)
 
 
 def _paint_piles(board: Board, x: int, y: int, view: View) -> None:
@@ -84,7 +87,7 @@ def _paint_lead(board: Board, x: int, y: int, width: int, game: GameModel, view:
     else:
         paint_gap(board, x, y)
         board.put(text_x, y + 2, _("leads"), limit=limit)
-    board.put(text_x, y + 1, game.people.name(state.leader), "me", limit=limit)
+    board.put(text_x, y + 1, game.people.names[state.leader], "me", limit=limit)
 
 
 def _shuffling(game: GameModel) -> str:
@@ -93,7 +96,9 @@ def _shuffling(game: GameModel) -> str:
     return _("The cards are put in order again without those who are gone.")
 
 
-def _paint_answers(board: Board, x: int, y: int, width: int, game: GameModel, view: View) -> None:
+def _paint_answers(
+    board: Board, x: int, y: int, width: int, game: GameModel, view: View, *, named: bool
+) -> None:
     """The answers as cards, clockwise from the leader's left; only where there is room for all."""
     state = view.state
     seats = [seat for seat in clockwise(state.order, state.live, state.leader) if seat in state.live]
@@ -112,7 +117,8 @@ def _paint_answers(board: Board, x: int, y: int, width: int, game: GameModel, vi
             )
         else:  # exchanged: the card lies with the spent ones
             paint_back(board, left, y, "")
-        board.put(left, y + HEIGHT, fit(game.people.name(seat), ANSWER - 1), "dim")
+        if named:
+            board.put(left, y + HEIGHT, fit(game.people.names[seat], ANSWER - 1), "dim")
 
 
 def paint_bar(board: Board, x: int, y: int, width: int, done: int, total: int) -> None:
@@ -142,12 +148,20 @@ def _paint_ceremony(board: Board, x: int, y: int, width: int, game: GameModel) -
             paint_bar(board, column, y + place, max(0, min(12, x + width - column)), done, total)
 
 
+def _paint_words(board: Board, x: int, y: int, width: int, number: int) -> None:
+    """The table words, while there is time to compare them."""
+    if number:
+        text = _("Everybody at this table has the same table words:")
+        board.put(x + 1, y, text, "dim", limit=x + width)
+        board.put(x + 1, y + 1, " ".join(table_words(number)), "title", limit=x + width)
+
+
 def _paint_duel(board: Board, x: int, y: int, width: int, game: GameModel, duel: DuelMoment) -> None:
     names, limit = game.people, x + width
     board.put(
         x + 1,
         y,
-        fit(f" {_('DUEL')}  {names.name(duel.challenger)} - {names.name(duel.target)} ", width - 2),
+        fit(f" {_('DUEL')}  {names.names[duel.challenger]} - {names.names[duel.target]} ", width - 2),
         _pulse(game),
     )
     left = x + 2
@@ -160,13 +174,13 @@ def _paint_duel(board: Board, x: int, y: int, width: int, game: GameModel, duel:
     text = left + WIDTH + 2
     if duel.guess is not None:
         said = _("{name} says: {colour}.").format(
-            name=names.name(duel.challenger), colour=colour_name(duel.guess)
+            name=names.names[duel.challenger], colour=colour_name(duel.guess)
         )
         board.put(text, y + 1, said, limit=limit)
     match duel.stage:
         case Stage.CALLED:
             board.put(
-                text, y + 2, _("{name} lays a card...").format(name=names.name(duel.target)), limit=limit
+                text, y + 2, _("{name} lays a card...").format(name=names.names[duel.target]), limit=limit
             )
         case Stage.LAID:
             board.put(text, y + 2, _("Which colour is it?"), "bold", limit=limit)
@@ -175,7 +189,7 @@ def _paint_duel(board: Board, x: int, y: int, width: int, game: GameModel, duel:
         case Stage.OPENED:
             loser = duel.target if duel.right else duel.challenger
             board.put(text, y + 2, _("Right!") if duel.right else _("Wrong!"), "title", limit=limit)
-            lost = _("A collected card is lost: {name}").format(name=names.name(loser))
+            lost = _("A collected card is lost: {name}").format(name=names.names[loser])
             board.put(text, y + 3, lost, limit=limit)
         case _:
             assert_never(duel.stage)
@@ -184,8 +198,8 @@ def _paint_duel(board: Board, x: int, y: int, width: int, game: GameModel, duel:
 def _paint_otto(board: Board, x: int, y: int, width: int, game: GameModel, otto: OttoMoment) -> None:
     letters = _OTTO if board.glyphs["full"] == "█" else _OTTO_ASCII
     for place, row in enumerate(letters):
-        board.put(x + 2, y + place, f"  {row}  ", _pulse(game))
-    said = f"{game.people.name(otto.seat)}: {codes(otto.cards)}"
+        board.put(x + 2, y + place, row, f"{_pulse(game)}-ink")
+    said = f"{game.people.names[otto.seat]}: {codes(otto.cards)}"
     board.put(x + 2, y + len(letters), fit(said, width - 3), "bold")
 
 

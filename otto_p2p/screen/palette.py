@@ -39,6 +39,8 @@ def _coloured(
         "good": Style(color=good, bgcolor=felt),
         "moment": Style(color="#000000", bgcolor=ORANGE, bold=True),
         "moment-2": Style(color="#000000", bgcolor=SKY, bold=True),
+        "moment-ink": Style(color=ORANGE if felt == DARK_FELT else VERMILLION, bgcolor=felt, bold=True),
+        "moment-2-ink": Style(color=SKY if felt == DARK_FELT else BLUE, bgcolor=felt, bold=True),
         "box": Style(color=ink, bgcolor=head),
         "box-title": Style(color=accent, bgcolor=head, bold=True),
         "box-dim": Style(color=faint, bgcolor=head),
@@ -70,6 +72,8 @@ BARE: dict[str, Style] = {
     "alert": Style(bold=True, reverse=True),
     "moment": Style(bold=True, reverse=True),
     "moment-2": _BOLD,
+    "moment-ink": _BOLD,
+    "moment-2-ink": _PLAIN,
     "box-title": _BOLD,
     **{f"card{hue}-on": _BOLD for hue in range(4)},
 }
