@@ -67,10 +67,13 @@ def _seat(update: GameUpdate, view: View, seat: int, people: People) -> str:
     seen = view.seen(seat)
     if seen and seat != update.seat:
         parts.append(_("seen: {cards}").format(cards=codes(seen)))
-    laid = state.answers[seat]
-    if laid is not None:
-        shown = _("sits out") if laid == SAT_OUT else codes((state.known[laid],))
-        parts.append(_("on the table: {card}").format(card=shown))
+    laid = state.lead if seat == state.leader else state.answers[seat]
+    if laid == SAT_OUT:
+        parts.append(_("sits out"))
+    elif (
+        laid is not None and laid in state.known
+    ):  # not when it was exchanged: then it lies on the spent pile
+        parts.append(_("on the table: {card}").format(card=codes((state.known[laid],))))
     if update.games > 1:
         parts.append(points(update.totals[seat]))
     text = _("{name} (leads): {parts}") if seat == state.leader else _("{name}: {parts}")

@@ -23,6 +23,7 @@ class PlainTable:
     """`Controls` over a `Game`: what happens is put into `updates`, what was asked for into `calls`."""
 
     def __init__(self, players: int = 3, *, seed: bytes = b"fake", games: int = 1, decks: int = 2) -> None:
+        self.duels = False  # whether the others challenge seat 0 whenever they can
         self.rng = Drbg(seed)
         self.members = tuple(Member(bytes([seat + 1]) * 32, NAMES[seat]) for seat in range(players))
         self.table_rules = TableRules(decks=decks, games=games)
@@ -101,7 +102,14 @@ class PlainTable:
             if forced is not None:
                 self._play(forced)
             elif seat is not None:
-                self._play(bots.choose(self.game.view(seat), self.game.legal(seat), self.rng))
+                self._play(self._decided(seat))
+
+    def _decided(self, seat: int) -> moves.SeatMove:
+        legal = self.game.legal(seat)
+        challenge = moves.Challenge(seat, 0)
+        if self.duels and challenge in legal:
+            return challenge
+        return bots.choose(self.game.view(seat), legal, self.rng)
 
     def _forced(self) -> moves.SeatMove | None:
         """What the session of seat 0 does by itself."""
