@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NoReturn
 
 from otto_protocol import messages as m
+from otto_protocol.ballots import Ballots, Contradiction
 from otto_protocol.errors import DecodeError, PeerFault
 from otto_protocol.hashing import Rng
 from otto_protocol.here import check_roster, ready_valid
@@ -13,17 +15,6 @@ from otto_protocol.replica import Replica, Spoken, StepFaults
 from otto_protocol.roster import Roster, Start
 from otto_protocol.rules_end import Outcome
 from otto_protocol.transcript import Transcript
-
-
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """A whole match that holds: its final digest (32 bytes), and the outcome of each of its games."""
-
-    roster: Roster
-    digest: bytes
-    results: tuple[Outcome, ...]
-    totals: tuple[int, ...]
-    steps: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,24 +31,41 @@ class Failed:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """A whole match that holds: its final digest (32 bytes), and the outcome of each of its games."""
+
+    roster: Roster
+    digest: bytes
+    results: tuple[Outcome, ...]
+    totals: tuple[int, ...]
+    steps: int
+    expelled: tuple[Failed, ...] = ()  # what seats were convicted of, before the others went on without them
+
+
 Verdict = Verified | Failed
 
 
 def audit(transcript: Transcript, rng: Rng) -> Verdict:
-    """Replay a transcript; `rng` weighs the batched checks, and a verdict does not depend on it."""
+    """Replay a transcript; `rng` weighs the batched checks (os.urandom), a verdict does not depend on it."""
     start = transcript.start
     problem = start_problem(start)
     if problem is not None:
         return Failed(0, None, "F1", problem)
-    replica = Replica(start.roster)
+    replay = _Replay(start.roster, rng)
     try:
-        replica, _ = _replay(replica, transcript.messages, rng)
+        for signed in transcript.messages:
+            replay.hear(signed)
+        replay.settle()
     except _Failure as failure:
         return failure.failed
+    replica = replay.replica
     if replica.phase is not Phase.OVER:
         waiting = ", ".join(start.roster.members[seat].name for seat in replica.awaited())
         return Failed(replica.step, None, "F4", f"the match is not finished: it waits for {waiting}")
-    return Verified(start.roster, replica.digest, replica.results, replica.totals, replica.step)
+    return Verified(
+        start.roster, replica.digest, replica.results, replica.totals, replica.step, tuple(replay.expelled)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,40 +90,17 @@ def judge(evidence: Transcript, rng: Rng) -> Proven | Failed:
     if not evidence.accused:
         return Failed(0, None, "F5", "nobody is accused")
     seat = evidence.accused[0].seat
+    replay = _Replay(start.roster, rng)
     try:
-        if len(evidence.accused) == 2:
-            _two_contents(start.roster, evidence.accused)
-        replica, spoken = _replay(Replica(start.roster), evidence.messages, rng)
-        message = _genuine(replica, evidence.accused[0])
-        spoken[seat] = Spoken(message, replica.check(seat, message.body))
-        if len(spoken) == len(replica.awaited()):
-            replica.advance(spoken, rng)
+        for signed in (*evidence.messages, *evidence.accused):
+            replay.hear(signed)
+        replay.settle()
     except _Failure as failure:
-        return failure.failed
-    except StepFaults as error:
-        for fault in error.faults:
-            if fault.culprit == seat:
-                return Proven(start.roster, seat, fault.rule, fault.text)
-    except PeerFault as fault:
-        if fault.culprit == seat:
-            return Proven(start.roster, seat, fault.rule, fault.text)
+        found = failure.failed
+        if found.seat == seat:
+            return Proven(start.roster, seat, found.rule, found.text)
+        return Failed(found.step, None, "F5", found.text)
     return Failed(0, None, "F5", "the accused messages break no rule")
-
-
-def _two_contents(roster: Roster, accused: tuple[m.Signed, ...]) -> None:
-    """Raises PeerFault (P1) if these are two contents of one seat for one step."""
-    match = roster.match_id()
-    one, other = accused
-    if one.seat != other.seat or one.content == other.content or one.seat >= len(roster.members):
-        return
-    if not all(m.signature_valid(signed, roster.members[one.seat].key, match) for signed in accused):
-        return
-    try:
-        headers = [m.parse_content(signed).header for signed in accused]
-    except DecodeError:
-        return
-    if (headers[0].view, headers[0].step) == (headers[1].view, headers[1].step):
-        raise PeerFault(one.seat, "P1", "two different messages for one step")
 
 
 def start_problem(start: Start) -> str | None:
@@ -139,49 +124,129 @@ class _Failure(Exception):
         self.failed = failed
 
 
-def _replay(
-    replica: Replica, signed: tuple[m.Signed, ...], rng: Rng
-) -> tuple[Replica, dict[int, Spoken]]:
-    """The replica after these messages, and what has been said in its step."""
-    spoken: dict[int, Spoken] = {}
-    last = -1
-    for one in signed:
+class _Replay:
+    """Takes the messages of a transcript in order. Whoever broke a rule must be removed by the ballots that follow."""
+
+    def __init__(self, roster: Roster, rng: Rng) -> None:
+        self.replica = Replica(roster)
+        self.expelled: list[Failed] = []
+        self._rng = rng
+        self._spoken: dict[int, Spoken] = {}
+        self._contents: dict[tuple[int, int, int], bytes] = {}
+        self._accused: dict[int, Failed] = {}
+        self._ballots = Ballots(self.replica.live)
+        self._next: Replica | None = None
+
+    def hear(self, signed: m.Signed) -> None:
+        """Take the next message; raises _Failure when the transcript does not hold."""
+        seat = signed.seat
+        members = self.replica.roster.members
+        if seat >= len(members) or not m.signature_valid(signed, members[seat].key, self.replica.match):
+            self._fail("F2", f"a message said to be of seat {seat} is not signed by it")
         try:
-            message = _genuine(replica, one)
-            if replica.phase is Phase.OVER:
-                raise _Failure(Failed(replica.step, None, "F3", "messages after the end of the match"))
-            if message.header.seat <= last:
-                raise _Failure(Failed(replica.step, None, "F3", "messages out of order"))
-            spoken[one.seat] = Spoken(message, replica.check(one.seat, message.body))
-            last = one.seat
-            if len(spoken) == len(replica.awaited()):
-                replica, spoken, last = replica.advance(spoken, rng), {}, -1
+            message = m.parse_content(signed)
+        except DecodeError as error:
+            self._accuse(PeerFault(seat, "P2", str(error)))
+            return
+        if message.header.match != self.replica.match:
+            self._accuse(PeerFault(seat, "P15", "a message for another match"))
+        elif isinstance(message.body, m.VOTES):
+            self._hear_vote(message)
+        else:
+            self._hear_message(message)
+
+    def settle(self) -> None:
+        """Close the step if it is complete. Raises _Failure if an accused seat is still at the table."""
+        while self._is_complete() and not self._accused and self.replica.phase is not Phase.OVER:
+            try:
+                self.replica = self.replica.advance(self._spoken, self._rng)
+            except StepFaults as error:
+                for fault in error.faults:
+                    self._accuse(fault)
+                break
+            self._spoken, self._next = {}, None
+        for failed in self._accused.values():
+            raise _Failure(failed)
+
+    def _is_complete(self) -> bool:
+        return set(self.replica.awaited()) <= self._spoken.keys()
+
+    def _hear_message(self, message: m.Message) -> None:
+        header, content = message.header, message.signed.content
+        place = (header.view, header.step, header.seat)
+        known = self._contents.get(place)
+        if known is not None and known != content:
+            self._accuse(PeerFault(header.seat, "P1", "two different messages for one step"))
+            return
+        if self._is_complete() and not self._accused:
+            self.settle()
+        replica = self.replica
+        if known is not None or replica.phase is Phase.OVER:
+            self._fail("F3", f"a message of seat {header.seat} stands here once more, or after the end")
+        self._contents[place] = content
+        if (header.view, header.step, header.previous) != (replica.view, replica.step, replica.digest):
+            if not self._may_be_first_of_two(message):
+                self._fail("F3", f"a message of seat {header.seat} does not belong here")
+            return
+        try:
+            effect = replica.check(header.seat, message.body)
         except PeerFault as fault:
-            raise _Failure(Failed(replica.step, fault.culprit, fault.rule, fault.text)) from None
-        except StepFaults as error:
-            first = error.faults[0]
-            raise _Failure(Failed(replica.step, first.culprit, first.rule, first.text)) from None
-    return replica, spoken
+            self._accuse(fault)
+            return
+        self._spoken[header.seat] = Spoken(message, effect)
 
+    def _may_be_first_of_two(self, message: m.Message) -> bool:
+        """Evidence of an equivocation may begin with the content that was signed on top of another log."""
+        return (message.header.view, message.header.step) == (self.replica.view, self.replica.step)
 
-def _genuine(replica: Replica, signed: m.Signed) -> m.Message:
-    """The message, if it is signed by its seat for this very place in the log."""
-    members = replica.roster.members
-    step = replica.step
-    if signed.seat >= len(members) or not m.signature_valid(signed, members[signed.seat].key, replica.match):
-        raise _Failure(
-            Failed(step, None, "F2", f"a message said to be of seat {signed.seat} is not signed by it")
-        )
-    try:
-        message = m.parse_content(signed)
-    except DecodeError as error:
-        raise PeerFault(signed.seat, "P2", str(error)) from None
-    header = message.header
-    if (header.match, header.view, header.step, header.previous) != (
-        replica.match,
-        replica.view,
-        replica.step,
-        replica.digest,
-    ):
-        raise _Failure(Failed(step, None, "F3", f"a message of seat {signed.seat} does not belong here"))
-    return message
+    def _hear_vote(self, message: m.Message) -> None:
+        if message.header.view < self.replica.view:
+            return  # more ballots than it needed
+        if message.header.view > self.replica.view:
+            self._fail("F3", f"a ballot of seat {message.header.seat} does not belong here")
+        after = self._after_step()
+        try:
+            self._ballots.add(message)
+        except Contradiction as error:
+            self._accuse(error.fault)
+        final = self._ballots.final()
+        if final is None:
+            return
+        proposal = final.proposal
+        here = (proposal.step, proposal.digest)
+        if here != (self.replica.step, self.replica.digest) and after is not None:
+            self.replica, self._spoken = after, {}
+        if here != (self.replica.step, self.replica.digest):
+            self._fail("F3", "ballots for another place in the log")
+        standing = {}
+        for seat, own in final.own:
+            said = self._spoken.get(seat)
+            if own and (said is None or said.message.content_hash() != own):
+                self._fail("F3", f"the message of seat {seat} that stands by its ballot is missing")
+            if own and said is not None:
+                standing[seat] = said
+        self.replica = self.replica.without(proposal.gone, standing, final.digest(self.replica.view))
+        self.expelled += [self._accused.pop(seat) for seat in sorted(proposal.gone) if seat in self._accused]
+        self._spoken, self._next = {}, None
+        self._ballots = Ballots(self.replica.live)
+
+    def _after_step(self) -> Replica | None:
+        """The replica after a complete step that ballots follow: they may be about it, or about the next."""
+        if self._next is None and self._is_complete() and not self._accused:
+            try:
+                self._next = self.replica.advance(self._spoken, self._rng)
+            except StepFaults as error:
+                for fault in error.faults:
+                    self._accuse(fault)
+        return self._next
+
+    def _accuse(self, fault: PeerFault) -> None:
+        failed = Failed(self.replica.step, fault.culprit, fault.rule, fault.text)
+        self._accused.setdefault(fault.culprit, failed)
+        self._ballots.convicted.add(fault.culprit)
+        self._spoken.pop(fault.culprit, None)
+
+    def _fail(self, rule: str, text: str) -> NoReturn:
+        for failed in self._accused.values():
+            raise _Failure(failed)
+        raise _Failure(Failed(self.replica.step, None, rule, text))

@@ -248,18 +248,45 @@ class Tags:
     proof: Proof
 
 
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """Seals this view for its author, and votes to go on from the header's step and digest without `gone`.
+
+    `excluded` are those of `gone` that left or are convicted; `own` is the content hash of the author's message
+    of that step (empty: none); `cite` is the round of the agreement that it confirms (0: it knows of none).
+    """
+
+    round: Annotated[int, Max(2**32 - 1)]
+    gone: Annotated[tuple[Seat, ...], AtMost(MAX_SEATS)]
+    excluded: Annotated[tuple[Seat, ...], AtMost(MAX_SEATS)]
+    own: MaybeNonce
+    cite: Annotated[int, Max(2**32 - 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """The last thing that a seat signs in a match: it leaves, having voted up to this round, citing this one."""
+
+    last_round: Annotated[int, Max(2**32 - 1)]
+    cite: Annotated[int, Max(2**32 - 1)]
+
+
 Body = Union[
     KeyCommit, KeyOpen, Shuffle, ShuffleProof, Shares, Choose, Challenge, LayDuel, Guess, OpenDuel, LoseCard,
     Lead, Answer, SitOut, OpenLead, Exchange, Collect, OttoCommit, Otto, GoOn, Score, Result,
-    HealProof, Raise, Tags,
+    HealProof, Raise, Tags, Ballot, Leave,
+    Ballot, Leave,
 ]  # fmt: skip
 
 KINDS: tuple[type[Body], ...] = (
     KeyCommit, KeyOpen, Shuffle, ShuffleProof, Shares, Choose, Challenge, LayDuel, Guess, OpenDuel, LoseCard,
     Lead, Answer, SitOut, OpenLead, Exchange, Collect, OttoCommit, Otto, GoOn, Score, Result,
-    HealProof, Raise, Tags,
+    HealProof, Raise, Tags, Ballot, Leave,
 )  # fmt: skip
 """The kind number on the wire is the place in this tuple."""
+
+VOTES = (Ballot, Leave)
+"""These are about the table itself: they belong to a view, not to a step."""
 
 _NUMBER = {cls: number for number, cls in enumerate(KINDS)}
 

@@ -27,7 +27,7 @@ from otto_protocol.rules_end import Outcome
 from otto_protocol.rules_end import outcome as outcome_of
 from otto_protocol.rules_state import Phase as Play
 from otto_protocol.rules_state import State
-from otto_protocol.rules_seats import healed, remove_seats
+from otto_protocol.rules_seats import healed, hidden, remove_seats
 from otto_protocol.rules_state import start as start_game
 
 
@@ -400,27 +400,32 @@ class Replica:
         if before.phase is Phase.RESULT:
             return Event.AGAIN
         if before.phase in phases.BEFORE_DEAL:
-            if len(self.live) < 2:
-                return Event.DESERTED
-            self.keys, self.joint, self.state, self.promises = {}, None, None, {}
-            self.deck, self.shuffles = (), ()
-            return Event.RESTART
+            return self._start_again()
         if before.phase is Phase.PLAY:
             self._apply(effects)
         elif before.phase is Phase.OTTO_COMMIT:
             self._promise("otto", effects)
-        self.joint = add(*(self.keys[seat] for seat in self.live))
-        assert self.joint is not None, "proven keys do not add up to nothing"
-        removal = remove_seats(self.play, gone)
-        self.state = removal.state
+        if gone:
+            self.joint = add(*(self.keys[seat] for seat in self.live))
+            assert self.joint is not None, "proven keys do not add up to nothing"
+            self.state = remove_seats(self.play, gone).state
         if not self.play.healing:
             return self._what_now()
-        self.heal = healing.Heal(removal.hidden, {})
-        if not removal.hidden.dead:
+        dealt = hidden(self.play)
+        self.heal = healing.Heal(dealt, {})
+        if not dealt.dead:
             return self._healed(())
         public = {*self.play.spent, *self.play.known.values()}
         self._open_deck(tuple(card for card in range(76 * self.play.decks) if card not in public))
         return Event.HEAL
+
+    def _start_again(self) -> Event:
+        """Nothing was at stake yet: from the keys, or not at all."""
+        if len(self.live) < 2:
+            return Event.DESERTED
+        self.keys, self.joint, self.state, self.promises = {}, None, None, {}
+        self.deck, self.shuffles = (), ()
+        return Event.RESTART
 
     def _healed(self, pile: tuple[Ciphertext, ...]) -> Event:
         first = self.play.next_slot

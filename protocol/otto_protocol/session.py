@@ -2,53 +2,36 @@
 
 `receive` takes what came from the network in any order; `decisions` and `act` are for the player; `work`
 does the next thing that needs no decision (keys, shuffles, proofs, shares), one at a time, so that the
-caller can send each message before the next is computed. What is in `outgoing` must be stored before it is
-sent: after a crash `restore` goes on with the stored messages, and no step is ever signed twice.
+caller can send each message before the next is computed; `suspect`, `vote` and `leave` are about seats that
+are gone. What is in `outgoing` must be stored before it is sent: after a crash `restore` goes on with the
+stored messages, and no step is ever signed twice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated
 
 from otto_protocol import messages as m
-from otto_protocol import heal, healing, moves, proofs, rules, shuffle
-from otto_protocol.commitments import commit
-from otto_protocol.deck import Deck, encode_deck
-from otto_protocol.encoding import MAX_UINT, AtMost, Max, pack, unpack
+from otto_protocol import moves, rules
+from otto_protocol.ballots import Ballots, Contradiction, Final
+from otto_protocol.encoding import MAX_UINT, pack, unpack
 from otto_protocol.errors import DecodeError, IllegalMove, LocalError, PeerFault
-from otto_protocol.group import (
-    Point,
-    decode_scalar,
-    encode_scalar,
-    mul_base_secret,
-    mul_secret,
-    random_scalar,
-)
-from otto_protocol.hashing import Drbg, Rng, tagged_hash
+from otto_protocol.hashing import Rng
 from otto_protocol.identity import IdentityKey
 from otto_protocol.phases import Phase
-from otto_protocol.plays import Played, Promise, unknown_slots
-from otto_protocol.points import card_under
+from otto_protocol.plays import Played
 from otto_protocol.replica import Replica, Spoken, StepFaults
 from otto_protocol.roster import PROTOCOL_VERSION, Start
 from otto_protocol.rules_legal import View, legal_moves
 from otto_protocol.rules_legal import view as view_of
-from otto_protocol.rules_state import Phase as Play
 from otto_protocol.rules_state import Secret, State
+from otto_protocol.speaker import Note, Speaker
 from otto_protocol.transcript import Transcript
 
 MAX_AHEAD = 64  # steps: a message for a step further ahead is dropped, catching up brings it again
-KEPT = 64  # replicas of finished steps, to go back to
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """What a seat must remember of its own message, and nobody else may know: stored with it, never sent."""
-
-    value: Annotated[int, Max(2**32 - 1)]
-    nonce: Annotated[bytes, AtMost(32)]
+MAX_LATER = 1024  # ballots of later views that are kept until these views are here
+KEPT = 64  # finished steps that can be gone back to
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,42 +97,62 @@ class Diverged:
     step: int
 
 
-SessionEvent = Heard | StepDone | ViewOpened | Convicted | Diverged
+@dataclass(frozen=True, slots=True)
+class Voted:
+    """A ballot or a LEAVE of a seat was taken: the table considers going on without somebody."""
+
+    seat: int
+    gone: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """The others go on without this seat: nothing that it says counts any more."""
+
+
+SessionEvent = Heard | StepDone | ViewOpened | Convicted | Diverged | Voted | Removed
+
+
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """A finished step, for going back to its start."""
+
+    replica: Replica
+    spoken: dict[int, Spoken]
+    speaker: Speaker
 
 
 class Session:
     """The seat of `identity` in the match that `start` certifies. Not thread-safe: one caller at a time."""
 
     def __init__(self, start: Start, identity: IdentityKey, seed: bytes, rng: Rng) -> None:
-        """`seed`: 32 secret bytes of this match, stored by the caller; everything secret is derived from it.
+        """`seed`: 32 secret bytes of this match, stored by the caller; nearly everything secret comes from it.
 
-        `rng` only weighs the batched verification of others' proofs.
+        `rng` weighs the batched verification of others' proofs, and makes the fresh secrets of heals.
         """
         self.start = start
         self.replica = Replica(start.roster)
         self.seat = [member.key for member in start.roster.members].index(identity.public)
-        self.secret = Secret()
         self.may_deal = True  # whether the first DEAL may be given; the lobby decides (it binds this seat)
+        self.out = False  # this seat has left, or the others have gone on without it
         self.convicted: dict[int, Conviction] = {}
         self.outgoing: list[Outgoing] = []
         self.events: list[SessionEvent] = []
-        self.log: list[tuple[m.Message, ...]] = []  # the messages of each finished step, in seat order
-        self.history: list[Replica] = []  # of the last finished steps
+        self.log: list[tuple[m.Signed, ...]] = []  # of each finished step, in seat order; ballots behind
+        self._view_ends: list[int] = []  # by view: the step at which it ended
+        self.ballots = Ballots(self.replica.live, self.seat)
         self._identity = identity
-        self._seed = seed
         self._rng = rng
+        self._speaker = Speaker(self.seat, seed, rng)
+        self._past: list[_Past] = []
         self._spoken: dict[int, Spoken] = {}
         self._seen: dict[tuple[int, int, int], m.Message] = {}  # (view, step, seat) -> the content we know
         self._early: dict[tuple[int, int], dict[int, m.Message]] = {}
+        self._later: list[m.Message] = []  # ballots of views that are not here yet
         self._own: dict[tuple[int, int], m.Message] = {}
         self._notes: dict[tuple[int, int], Note] = {}
-        self._trusting = False  # while replaying our own journal: what is in it was verified before
-        self._key = 0
-        self._key_open: m.KeyOpen | None = None
-        self._numbers: dict[str, Note] = {}  # openings of our own promises, by what was promised
-        self._witness: tuple[bytes, Deck, Deck, shuffle.Witness] | None = None
-        self._proof: tuple[bytes, bytes] | None = None
-        self._enter()
+        self._suspects: frozenset[int] = frozenset()
+        self._speaker.enter(self.replica)
 
     # -- what is going on ----------------------------------------------------------------------------
 
@@ -160,6 +163,16 @@ class Session:
     def spoken(self) -> dict[int, Spoken]:
         """What has been said in this step so far, by seat."""
         return dict(self._spoken)
+
+    @property
+    def secret(self) -> Secret:
+        """What this seat alone knows of the cards."""
+        return self._speaker.secret
+
+    @property
+    def history(self) -> list[Replica]:
+        """The replicas at the start of the last finished steps."""
+        return [past.replica for past in self._past]
 
     @property
     def at_first_deal(self) -> bool:
@@ -198,20 +211,21 @@ class Session:
         return outgoing
 
     def messages_since(self, view: int, step: int) -> list[bytes]:
-        """All that we hold from (view, step) on, in order: what a peer that stands there is lacking."""
-        kept = [
-            message
-            for said in self.log[step:]
-            for message in said
-            if message.header.view >= view or message.header.step >= step
-        ]
-        kept += [self._spoken[seat].message for seat in sorted(self._spoken)]
-        kept += [early[seat] for _, early in sorted(self._early.items()) for seat in sorted(early)]
-        return [m.wire(message) for message in kept]
+        """All that we hold from (view, step) on, in order: what a peer that stands there is lacking.
+
+        If its view ended before that step, it has to hear from that end on.
+        """
+        first = min([step, *self._view_ends[view:]])
+        kept = [signed for said in self.log[first:] for signed in said]
+        kept += [self._spoken[seat].message.signed for seat in sorted(self._spoken)]
+        kept += [ballot.signed for ballot in self.ballots.all()]
+        kept += [early[seat].signed for _, early in sorted(self._early.items()) for seat in sorted(early)]
+        evidence = [data for conviction in self.convicted.values() for data in conviction.messages]
+        return [pack(signed) for signed in kept] + evidence
 
     def transcript(self) -> Transcript:
         """The log so far, for a verifier."""
-        said = [message.signed for step in self.log for message in step]
+        said = [signed for step in self.log for signed in step]
         said += [self._spoken[seat].message.signed for seat in sorted(self._spoken)]
         return Transcript(PROTOCOL_VERSION, self.start, tuple(said))
 
@@ -220,19 +234,19 @@ class Session:
         accused = tuple(m.parse_signed(data) for data in conviction.messages)
         said: list[m.Signed] = []
         if len(accused) == 1:  # two contents for one step need no log to contradict each other
-            said += [message.signed for step in self.log for message in step]
+            said += [signed for step in self.log for signed in step]
             spoken = sorted(self._spoken.items())
             said += [one.message.signed for seat, one in spoken if seat != conviction.seat]
         return Transcript(PROTOCOL_VERSION, self.start, tuple(said), accused)
 
     # -- the player ----------------------------------------------------------------------------------
 
-    def decisions(self) -> list[moves.Move]:
+    def decisions(self) -> list[moves.SeatMove]:
         """What the player may do now; empty when it is not this seat's decision."""
         replica = self.replica
-        if replica.phase not in (Phase.PLAY, Phase.OTTO_COMMIT) or self.seat not in self.awaited():
+        if replica.phase not in (Phase.PLAY, Phase.OTTO_COMMIT) or not self._may_speak():
             return []
-        if self._own.get((replica.view, replica.step)) is not None or self._is_forced():
+        if self._speaker.is_forced(replica):
             return []
         return list(legal_moves(replica.play, self.seat, self.secret))
 
@@ -240,13 +254,7 @@ class Session:
         """Make a move of our own. Raises IllegalMove, or LocalError when it is not our turn."""
         if move not in self.decisions():
             self._explain_refusal(move)
-        if self.replica.phase is Phase.OTTO_COMMIT:
-            assert isinstance(move, moves.Say)
-            note = self._note("otto", int(move.otto))
-            digest = commit(self.replica.context("otto", self.seat), bytes([move.otto]), note.nonce)
-            self._say(m.OttoCommit(digest), note)
-            return
-        self._say(*self._body_of(move))
+        self._say(*self._speaker.body_of(self.replica, move))
 
     def _explain_refusal(self, move: moves.Move) -> None:
         if not self.decisions():
@@ -254,195 +262,32 @@ class Session:
         rules.check(self.replica.play, moves.public(move))
         raise IllegalMove(move.rule, "this move is not possible with these cards")
 
-    def _body_of(self, move: moves.Move) -> tuple[m.Body, Note | None]:
-        match move:
-            case moves.Choose(slots=slots, number=int(number)):
-                return self._promise("number", number, bytes([number]), lambda c: m.Choose(c, slots))
-            case moves.Challenge():
-                return m.Challenge(move.target), None
-            case moves.LayDuel(slot=int(slot)):
-                return self._promise("duel", slot, slot.to_bytes(4, "big"), m.LayDuel)
-            case moves.Guess():
-                return m.Guess(move.colour), None
-            case moves.OpenDuel():
-                return m.OpenDuel(move.slot, self._numbers["duel"].nonce, self._open((move.slot,))), None
-            case moves.LoseCard():
-                return m.LoseCard(move.slot, self._open((move.slot,))), None
-            case moves.Lead(number=number, slot=int(slot)):
-                return self._promise("lead", slot, slot.to_bytes(4, "big"), lambda c: m.Lead(number, c))
-            case moves.Answer():
-                return m.Answer(move.slot, self._open((move.slot,))), None
-            case moves.SitOut():
-                return m.SitOut(self._open(tuple(slot for slot, _ in move.cards))), None
-            case moves.OpenLead():
-                return m.OpenLead(move.slot, self._numbers["lead"].nonce, self._open((move.slot,))), None
-            case moves.Exchange():
-                return m.Exchange(move.take), None
-            case moves.Collect():
-                return m.Collect(move.slots), None
-            case moves.Say(otto=False):
-                return m.GoOn(self._otto_nonce()), None
-            case moves.Say(number=int(number)):
-                own = self.replica.play.collections[self.seat]
-                bonus = tuple(slot for slot, _ in move.cards if slot not in own)
-                opening = self._open((*own, *bonus))
-                return m.Otto(self._otto_nonce(), number, self._numbers["number"].nonce, bonus, opening), None
-            case moves.Score():
-                opening = self._open(tuple(slot for slot, _ in move.cards))
-                return m.Score(move.number, self._numbers["number"].nonce, opening), None
-            case _:
-                raise LocalError("this is nobody's move")
-
-    def _otto_nonce(self) -> bytes:
-        return self._numbers["otto"].nonce if (self.seat, "otto") in self.replica.promises else b""
-
-    def _note(self, what: str, value: int) -> Note:
-        nonce = tagged_hash("nonce", self._seed, self.replica.context(what, self.seat), what.encode())
-        return Note(value, nonce)
-
-    def _promise(
-        self, what: str, value: int, content: bytes, make: type[m.LayDuel] | object
-    ) -> tuple[m.Body, Note]:
-        note = self._note(what, value)
-        digest = commit(self.replica.context(what, self.seat), content, note.nonce)
-        return make(digest), note  # type: ignore[operator]
-
-    def _open(self, slots: tuple[int, ...]) -> m.Opening:
-        unknown = unknown_slots(self.replica, slots)
-        if not unknown:
-            return m.Opening(b"", b"")
-        bases = [self.replica.held[slot][0] for slot in unknown]
-        shares, proof = self._shares(bases, "open")
-        return m.Opening(b"".join(share.encode() for share in shares), proof)
-
-    def _shares(self, bases: list[Point], purpose: str) -> tuple[list[Point], bytes]:
-        context = self.replica.context(purpose, self.seat)
-        shares = [mul_secret(self._key, base) for base in bases]
-        key = self.replica.keys[self.seat]
-        return shares, proofs.prove_shares(self._key, key, bases, shares, context, self._drbg(purpose))
-
-    # -- what needs no decision ----------------------------------------------------------------------
-
     def work(self) -> bool:
         """Do the next thing that needs no decision; False when there is none. May take tens of milliseconds."""
         replica = self.replica
-        if self._prepare_proof():
+        if self._speaker.prepare_proof(replica):
             return True
-        if self.seat not in self.awaited() or self.convicted:
+        if not self._may_speak() or (self.at_first_deal and not self.may_deal):
             return False
-        stored = self._own.get((replica.view, replica.step))
-        if stored is not None:
-            return False  # it was said before a crash, on top of another log; never say another thing
-        if replica.phase in (Phase.HEAL_PROVE, Phase.RAISE, Phase.TAGS):
-            self._say(*self._heal())
-            return True
-        body = self._automatic()
-        if body is None:
+        said = self._speaker.automatic(replica)
+        if said is None:
             return False
-        self._say(body, None)
+        self._say(*said)
         return True
 
-    def _heal(self) -> tuple[m.Body, Note | None]:
-        replica = self.replica
-        match replica.phase:
-            case Phase.HEAL_PROVE:
-                secret = random_scalar(self._rng)  # not from the seed: nobody shall be able to make it again
-                key = mul_base_secret(secret)
-                context = replica.context("heal key", self.seat)
-                possession = proofs.prove_key(secret, key, context, self._drbg("heal key"))
-                note = Note(0, encode_scalar(secret))
-                return m.HealProof(self._own_proof(), key.encode(), possession), note
-            case Phase.RAISE:
-                secret = decode_scalar(self._numbers["heal"].nonce)
-                entries = (*replica.deck, *healing.kept_cards(replica))
-                raised = heal.raise_entries(secret, entries)
-                key = replica.healing.keys[self.seat]
-                context = replica.context("raise", self.seat)
-                proof = heal.prove_raise(secret, key, entries, raised, context, self._drbg("raise"))
-                size = len(replica.deck)
-                return m.Raise(encode_deck(raised[:size]), encode_deck(raised[size:]), proof), None
-            case _:
-                bases = healing.tag_bases(replica.healing, self.seat)
-                shares, proof = self._shares(bases, "tags")
-                encoded = [share.encode() for share in shares]
-                size = len(replica.healing.pile)
-                return m.Tags(b"".join(encoded[:size]), b"".join(encoded[size:]), proof), None
-
-    def _automatic(self) -> m.Body | None:
-        replica = self.replica
-        match replica.phase:
-            case Phase.KEY_COMMIT:
-                assert self._key_open is not None
-                content = replica.key_commitment_content(self._key_open)
-                return m.KeyCommit(commit(replica.context("key", self.seat), content, self._key_open.nonce))
-            case Phase.KEY_OPEN:
-                return self._key_open
-            case Phase.SHUFFLE | Phase.RESHUFFLE | Phase.HEAL_SHUFFLE:
-                context = replica.context("shuffle", self.seat)
-                deck, witness = self._shuffle(replica.deck, context)
-                self._witness = (context, replica.deck, deck, witness)
-                return m.Shuffle(encode_deck(deck))
-            case Phase.PROVE | Phase.REPROVE:
-                return m.ShuffleProof(self._own_proof())
-            case Phase.DEAL | Phase.DRAW:
-                if self.at_first_deal and not self.may_deal:
-                    return None
-                bases = [replica.pile[slot][0] for slot in replica.slots_to_share(self.seat)]
-                shares, proof = self._shares(bases, "shares")
-                return m.Shares(b"".join(share.encode() for share in shares), proof)
-            case Phase.RESULT:
-                return m.Result(replica.result_points())
-            case Phase.PLAY:
-                return self._forced()
-            case _:
-                return None
-
-    def _is_forced(self) -> bool:
-        """Whether what is awaited opens what was laid before: no choice, and nothing to be read from when it comes."""
-        replica = self.replica
-        if replica.phase is not Phase.PLAY:
-            return False
-        return replica.play.phase in (Play.OPEN_LEAD, Play.DUEL_OPEN, Play.SCORE) or (
-            replica.play.phase is Play.OTTO and (self.seat, "otto") in replica.promises
+    def _may_speak(self) -> bool:
+        """Whether this seat is awaited and free to say something new: never a second thing for one step."""
+        return (
+            self.seat in self.awaited()
+            and (self.replica.view, self.replica.step) not in self._own
+            and not self.ballots.sealed
+            and not self.out
+            and not self._accused()
         )
 
-    def _forced(self) -> m.Body | None:
-        if not self._is_forced():
-            return None
-        legal = legal_moves(self.replica.play, self.seat, self.secret)
-        if self.replica.play.phase is Play.OTTO:
-            said = bool(self._numbers["otto"].value)
-            return self._body_of(next(x for x in legal if isinstance(x, moves.Say) and x.otto == said))[0]
-        return self._body_of(legal[0])[0]
-
-    def _shuffle(self, deck: Deck, context: bytes) -> tuple[Deck, shuffle.Witness]:
-        return shuffle.shuffle(deck, self.replica.x, Drbg(tagged_hash("shuffle", self._seed, context)))
-
-    def _prepare_proof(self) -> bool:
-        """Prove the own shuffle while the others still shuffle."""
-        if self._witness is None or self._proof is not None:
-            return False
-        context, before, after, witness = self._witness
-        rng = Drbg(tagged_hash("shuffle proof", self._seed, context))
-        self._proof = (context, shuffle.prove(before, after, self.replica.x, witness, context, rng))
-        return True
-
-    def _own_proof(self) -> bytes:
-        made = next(made for made in self.replica.shuffles if made.seat == self.seat)
-        if (
-            self._proof is None or self._proof[0] != made.context
-        ):  # after a restart: shuffle again, the same way
-            deck, witness = self._shuffle(made.before, made.context)
-            assert deck == made.after
-            self._witness, self._proof = (made.context, made.before, deck, witness), None
-            self._prepare_proof()
-        assert self._proof is not None
-        return self._proof[1]
-
-    def _drbg(self, purpose: str) -> Drbg:
-        return Drbg(
-            tagged_hash("drbg", self._seed, self.replica.context(purpose, self.seat), purpose.encode())
-        )
+    def _accused(self) -> frozenset[int]:
+        """The convicted seats that have not been removed yet."""
+        return frozenset(self.convicted) & frozenset(self.replica.live)
 
     # -- messages out --------------------------------------------------------------------------------
 
@@ -452,14 +297,16 @@ class Session:
         effect = replica.check(self.seat, body)
         message = m.sign(self._identity, header, body)
         self._remember(message, note)
-        forget = self._forget() if isinstance(body, m.Raise) else b""
+        forget = self._forget_secret() if isinstance(body, m.Raise) else b""
         self.outgoing.append(Outgoing(m.wire(message), b"" if note is None else pack(note), forget))
         self._accept(message, effect)
         self._complete()
 
-    def _forget(self) -> bytes:
+    def _forget_secret(self) -> bytes:
         """Forget the fresh secret of a heal, here and (by what is returned) in the journal."""
-        self._numbers.pop("heal")
+        self._speaker.promised.pop("heal")
+        for past in self._past:
+            past.speaker.promised.pop("heal", None)
         place = max(place for place, kept in self._own.items() if isinstance(kept.body, m.HealProof))
         self._notes.pop(place, None)
         return m.wire(self._own[place])
@@ -490,9 +337,12 @@ class Session:
             return self._convict(PeerFault(signed.seat, "P2", str(error)), (data,))
         if message.header.match != self.replica.match:
             return self._convict(PeerFault(signed.seat, "P15", "a message for another match"), (data,))
-        new = self._place(message)
+        new = self._take(message)
         self._complete()
         return new
+
+    def _take(self, message: m.Message) -> bool:
+        return self._take_vote(message) if isinstance(message.body, m.VOTES) else self._place(message)
 
     def _place(self, message: m.Message) -> bool:
         """Put a message where it belongs; False if nothing new was learnt from it."""
@@ -500,11 +350,15 @@ class Session:
         key = (header.view, header.step, header.seat)
         here = (self.replica.view, self.replica.step)
         known = self._seen.get(key)
-        if known is not None:
-            if known.signed.content == message.signed.content:
-                return False
+        if known is not None and known.signed.content != message.signed.content:
             fault = PeerFault(header.seat, "P1", "two different messages for one step")
-            return self._convict(fault, (m.wire(known), m.wire(message)))
+            new = self._convict(fault, (m.wire(known), m.wire(message)))
+            self._void(header)
+            return new
+        if header.seat in self.convicted:
+            return False
+        if known is not None:
+            return False
         if (header.view, header.step) > here:
             if header.step - self.replica.step > MAX_AHEAD:
                 return False
@@ -533,22 +387,29 @@ class Session:
 
     def _complete(self) -> None:
         """Go on for as long as steps are complete with what is here."""
-        while not self.convicted and set(self.replica.awaited()) <= self._spoken.keys() and not self.over:
+        while not self._accused() and set(self.replica.awaited()) <= self._spoken.keys() and not self.over:
             before, spoken = self.replica, self._spoken
             try:
-                self.replica = before.advance(spoken, self._rng, self.seat)
+                after = before.advance(spoken, self._rng, self.seat)
             except StepFaults as error:
                 for fault in error.faults:
                     self._convict(fault, (m.wire(spoken[fault.culprit].message),))
-                return
-            self.log.append(tuple(spoken[seat].message for seat in sorted(spoken)))
-            self.history.append(before)
-            del self.history[:-KEPT]
-            self._spoken = {}
-            self._close_own(spoken.get(self.seat), before)
-            self.events.append(StepDone(before, self.replica))
-            self._enter()
+                break
+            self._finish_step(tuple(spoken[seat].message.signed for seat in sorted(spoken)), after)
+            self.events.append(StepDone(before, after))
             self._take_early()
+        self._conclude()
+
+    def _finish_step(self, said: tuple[m.Signed, ...], after: Replica) -> None:
+        """Leave the step that is complete, or that a view change ends."""
+        before, own = self.replica, self._spoken.get(self.seat)
+        self._past.append(_Past(before, self._spoken, self._speaker.snapshot()))
+        del self._past[:-KEPT]
+        self.log.append(said)
+        self.replica, self._spoken = after, {}
+        if own is not None:
+            self._speaker.close(before, own.effect, self._notes.get((before.view, before.step)))
+        self._speaker.enter(after)
 
     def _take_early(self) -> None:
         """Place what came too early for the steps before."""
@@ -556,130 +417,183 @@ class Session:
             self._seen.pop((message.header.view, message.header.step, message.header.seat))
             self._place(message)
 
-    def _close_own(self, own: Spoken | None, before: Replica) -> None:
-        """Our own move counts from the end of its step on."""
-        if own is None:
-            return
-        effect = own.effect
-        note = self._notes.get((before.view, before.step)) or self._recalled(effect, before)
-        if isinstance(effect, healing.HealKey) and note is not None:
-            self._numbers["heal"] = note
-        if isinstance(effect, Promise) and before.phase is Phase.OTTO_COMMIT and note is not None:
-            self._numbers["otto"] = note
-        if not isinstance(effect, Played):
-            return
-        move = effect.move
-        match move:
-            case moves.Choose() if note is not None:
-                self._numbers["number"] = note
-                move = moves.Choose(move.seat, move.slots, note.value)
-            case moves.Lead() if note is not None:
-                self._numbers["lead"] = note
-                move = moves.Lead(move.seat, move.number, note.value)
-            case moves.LayDuel() if note is not None:
-                self._numbers["duel"] = note
-                move = moves.LayDuel(move.seat, note.value)
-            case moves.Say():
-                self._numbers.pop("otto", None)
-        self.secret = self.secret.after(move)
-
-    def _recalled(self, effect: object, before: Replica) -> Note | None:
-        """The note of an own promise that the journal has lost, and that came back from somebody else."""
-        hand = before.play.hands[self.seat] if before.state is not None else ()
-        values: tuple[int, ...]
-        match effect:
-            case Promise() if before.phase is Phase.OTTO_COMMIT:
-                what, promise, values, size = "otto", effect, (0, 1), 1
-            case Played(moves.Choose(), Promise() as promise):
-                what, values, size = "number", tuple(range(10)), 1
-            case Played(moves.Lead(), Promise() as promise):
-                what, values, size = "lead", hand, 4
-            case Played(moves.LayDuel(), Promise() as promise):
-                what, values, size = "duel", hand, 4
-            case _:
-                return None
-        nonce = tagged_hash("nonce", self._seed, promise.context, what.encode())
-        kept = (value for value in values if promise.kept_by(value.to_bytes(size, "big"), nonce))
-        return next((Note(value, nonce) for value in kept), None)
-
-    def _enter(self) -> None:
-        """What a new step means for our own secrets."""
-        replica = self.replica
-        if replica.phase is Phase.KEY_COMMIT:
-            self.secret, self._numbers = Secret(), {}
-            self._witness = self._proof = None
-            context = replica.context("key", self.seat)
-            rng = Drbg(tagged_hash("game key", self._seed, context))
-            self._key = random_scalar(rng)
-            key = mul_base_secret(self._key)
-            possession = proofs.prove_key(self._key, key, context, rng)
-            self._key_open = m.KeyOpen(rng(32), key.encode(), possession)
-        if replica.phase in (Phase.DEAL, Phase.DRAW):
-            self._witness = self._proof = None
-        if replica.state is not None and replica.phase is Phase.PLAY:
-            self._learn()
-
-    def _learn(self) -> None:
-        state = self.replica.play
-        own = (*state.hands[self.seat], *state.collections[self.seat])
-        for slot in own:
-            if slot not in self.secret.cards:
-                held = self.replica.held[slot]
-                card = card_under(held, mul_secret(self._key, held[0]))
-                self.secret = self.secret.learn(slot, card)
-
     def _convict(self, fault: PeerFault, messages: tuple[bytes, ...]) -> bool:
+        self._spoken.pop(fault.culprit, None)  # what a convict says in the waiting step is void
         if fault.culprit in self.convicted:
             return False
         conviction = Conviction(fault.culprit, fault.rule, fault.text, messages)
         self.convicted[fault.culprit] = conviction
+        self.ballots.convicted.add(fault.culprit)
         self.events.append(Convicted(conviction))
         return True
 
+    def _void(self, header: m.Header) -> None:
+        """Both contents of an equivocation are void: go back to the step that one of them was taken in."""
+        if header.view == self.replica.view and header.step < self.replica.step:
+            self._go_back(header.step, None)
+            self._spoken.pop(header.seat, None)
+
+    def _go_back(self, step: int, digest: bytes | None) -> bool:
+        """Stand again where a step of this view began, with what was said in it; False if that is not known."""
+        for place, past in enumerate(self._past):
+            replica = past.replica
+            if (
+                replica.view == self.replica.view
+                and replica.step == step
+                and digest in (None, replica.digest)
+            ):
+                del self._past[place:]
+                del self.log[step:]
+                self.replica, self._speaker = replica, past.speaker
+                self._spoken = {seat: one for seat, one in past.spoken.items() if seat not in self.convicted}
+                return True
+        return False
+
     # -- losing seats --------------------------------------------------------------------------------
 
-    def _open_view(self, gone: frozenset[int], standing: dict[int, Spoken], digest: bytes) -> None:
-        """Go on without the seats of `gone`, from the step at which the replica stands."""
-        before = self.replica
-        self.replica = before.without(gone, standing, digest)
-        self.log.append(tuple(standing[seat].message for seat in sorted(standing)))
-        self.history.append(before)
-        self._spoken = {}
-        self._witness = self._proof = None
-        self._close_own(standing.get(self.seat), before)
-        self.events.append(ViewOpened(before, self.replica, tuple(sorted(gone))))
-        self._enter()
+    def suspect(self, seats: Iterable[int]) -> None:
+        """Say which seats the table should go on without, if the others agree: silent, or overdue."""
+        self._suspects = frozenset(seats) - {self.seat}
+
+    def leave(self) -> bool:
+        """Sign LEAVE, the last thing that this seat signs in the match. False if there is nothing to leave."""
+        if self.out or self.over:
+            return False
+        last, cite = self.ballots.last_own_round()
+        self._say_vote(m.Leave(last, cite), self.replica.step, self.replica.digest)
+        self.out = True
+        return True
+
+    def vote(self, *, again: bool) -> bool:
+        """Sign a ballot if one is due; False if not. `again`: about a second has gone by since the last one."""
+        if self.out or self.over:
+            return False
+        replica = self.replica
+        suspects = self._suspects & frozenset(replica.live)
+        choice = self.ballots.vote(replica.step, replica.digest, suspects, again=again)
+        if choice is None:
+            return False
+        proposal, number, cite = choice
+        own = self._own.get((replica.view, proposal.step))
+        said = own.content_hash() if own is not None and own.header.previous == proposal.digest else b""
+        gone, excluded = tuple(sorted(proposal.gone)), tuple(sorted(proposal.excluded))
+        self._say_vote(m.Ballot(number, gone, excluded, said, cite), proposal.step, proposal.digest)
+        self._complete()
+        return True
+
+    def _say_vote(self, body: m.Ballot | m.Leave, step: int, digest: bytes) -> None:
+        header = m.Header(self.replica.match, self.replica.view, step, self.seat, digest)
+        message = m.sign(self._identity, header, body)
+        self.outgoing.append(Outgoing(m.wire(message), b""))
+        self._take_vote(message)
+
+    def _take_vote(self, message: m.Message) -> bool:
+        """Keep a ballot or a LEAVE; False if it is known, or of a view that is over."""
+        if message.header.view < self.replica.view:
+            return False
+        if message.header.view > self.replica.view:
+            if message in self._later or len(self._later) >= MAX_LATER:
+                return False
+            self._later.append(message)
+            return True
+        try:
+            new = self.ballots.add(message)
+        except Contradiction as error:
+            return self._convict(error.fault, tuple(m.wire(one) for one in error.messages))
+        if new and isinstance(message.body, m.Leave) and message.header.seat == self.seat:
+            self.out = True
+        if new:
+            gone = message.body.gone if isinstance(message.body, m.Ballot) else (message.header.seat,)
+            self.events.append(Voted(message.header.seat, gone))
+        return new
+
+    def _conclude(self) -> None:
+        """Open the next view if its ballots are complete and everything that stands in it is here."""
+        final = self.ballots.final()
+        if final is None or self.out or self.over:
+            return
+        proposal = final.proposal
+        if self.seat in proposal.gone:
+            self.out = True
+            self.events.append(Removed())
+            return
+        here = (self.replica.step, self.replica.digest) == (proposal.step, proposal.digest)
+        if not here and not self._go_back(proposal.step, proposal.digest):
+            return  # not there yet: what is missing will come
+        standing = self._standing(final)
+        if standing is not None:
+            self._open_view(final, standing)
+
+    def _standing(self, final: Final) -> dict[int, Spoken] | None:
+        """The messages that the survivors' ballots name, or None while one is missing."""
+        standing = {}
+        for seat, own in final.own:
+            said = self._spoken.get(seat)
+            if own and (said is None or said.message.content_hash() != own):
+                return None
+            if own and said is not None:
+                standing[seat] = said
+        return standing
+
+    def _open_view(self, final: Final, standing: dict[int, Spoken]) -> None:
+        before, gone = self.replica, final.proposal.gone
+        after = before.without(gone, standing, final.digest(before.view))
+        said = [standing[seat].message.signed for seat in sorted(standing)]
+        said += [
+            m.parse_signed(data)
+            for seat in sorted(final.proposal.excluded - self.ballots.leaves.keys())
+            for data in self.convicted[seat].messages
+        ]
+        said += [ballot.signed for ballot in self.ballots.all()]
+        self._spoken = standing
+        self._speaker.drop_shuffle()
+        self._view_ends.append(before.step)
+        self._finish_step(tuple(said), after)
+        self.ballots = Ballots(after.live, self.seat)
+        self.ballots.convicted |= set(self.convicted)
+        self._suspects -= gone
+        self.events.append(ViewOpened(before, after, tuple(sorted(gone))))
+        later, self._later = self._later, []
+        for message in later:
+            self._take_vote(message)
         self._take_early()
+        self._complete()
 
     # -- after a crash -------------------------------------------------------------------------------
 
     def restore(self, records: Iterable[tuple[bytes, bytes]]) -> None:
         """Replay the journal: (data, note) of all messages, our own and others', in any order."""
-        placed: list[tuple[tuple[int, int], bytes, m.Message | None]] = []
+        placed: list[tuple[tuple[int, int, int], bytes, m.Message | None]] = []
         for data, note in records:
             signed = m.parse_signed(data)
             if signed.seat == self.seat:
                 message = m.parse_content(signed)
-                self._remember(message, unpack(Note, note) if note else None)
-                placed.append(((message.header.view, message.header.step), data, message))
+                if not isinstance(message.body, m.VOTES):
+                    self._remember(message, unpack(Note, note) if note else None)
+                placed.append((_place_of(signed), data, message))
             else:
                 placed.append((_place_of(signed), data, None))
-        for _, data, own in sorted(
-            placed, key=lambda entry: entry[0]
-        ):  # else some are too far ahead, and dropped
+        # In the order of the log, else some are too far ahead, and dropped.
+        for _, data, own in sorted(placed, key=lambda entry: entry[0]):
             if own is None:
                 self.receive(data)
             else:
-                self._place(own)
+                self._take(own)
                 self._complete()
         self._complete()
         self.take_events()
 
 
-def _place_of(signed: m.Signed) -> tuple[int, int]:
-    """(view, step) that a message says it is for; the end of all for what is no message."""
+def _place_of(signed: m.Signed) -> tuple[int, int, int]:
+    """(view, step, behind the messages if it is a vote) of what was signed; the end of all for no message."""
     try:
-        header = m.parse_content(signed).header
+        message = m.parse_content(signed)
     except DecodeError:
-        return (MAX_UINT, MAX_UINT)
-    return (header.view, header.step)
+        return (MAX_UINT, MAX_UINT, 0)
+    if isinstance(message.body, m.VOTES):
+        return (
+            message.header.view,
+            MAX_UINT,
+            message.body.round if isinstance(message.body, m.Ballot) else 0,
+        )
+    return (message.header.view, message.header.step, 0)
