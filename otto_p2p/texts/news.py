@@ -19,7 +19,7 @@ _NEWS: dict[News, str] = {
     News.LEFT: N_("{0} has left."),
     News.REMOVED: N_("The table goes on without {0}."),
     News.HEALED: N_("The cards of those who are gone are back in the draw pile."),
-    News.CHEAT: N_("{0} broke rule {1} ({2}). Evidence: {3}"),
+    News.CHEAT: N_("{0} broke rule {1}: {2}"),
     News.UNREACHABLE: N_("{0} cannot be reached: {1}"),
     News.OTHER_VERSION: N_("{0} plays another version ({1}) and cannot sit here."),
     News.TABLE_FULL: N_("That table is full; you sit at a table of your own: {0}."),
@@ -32,6 +32,7 @@ _NEWS: dict[News, str] = {
     News.STORED: N_("The transcript is in {0}"),
     News.WARNING: N_("Careful: {0}"),
 }
+_CHEAT_SHOWN = N_("{0} broke rule {1}: {2}. The evidence is in {3}")
 
 _CAUSES: dict[str, str] = {
     Cause.OWN_WISH.value: N_("The start was stopped."),
@@ -79,8 +80,8 @@ def news(notice: Notice) -> str:
     if notice.news is News.NOT_STARTED:
         cause, name = (*words, "", "")[:2]
         return _(_CAUSES.get(cause, _NOT_STARTED)).format(name=name)
-    if notice.news is News.CHEAT and len(words) < 4:
-        words += [""] * (4 - len(words))
+    if notice.news is News.CHEAT and len(words) > 3 and words[3]:
+        return _(_CHEAT_SHOWN).format(*words)
     return _(_NEWS[notice.news]).format(*words, *[""] * 4).rstrip()
 
 

@@ -116,6 +116,12 @@ def test_ordinary_names_are_left_alone() -> None:
     assert len(safe.safe("x" * 10_000)) < 500
 
 
+def test_a_cheat_with_and_without_evidence() -> None:
+    words = ("Bob", "P4", "the opening does not fit")
+    assert news.news(Notice(News.CHEAT, (*words, ""))) == "Bob broke rule P4: the opening does not fit"
+    assert news.news(Notice(News.CHEAT, (*words, "/e.otto"))).endswith(" The evidence is in /e.otto")
+
+
 def test_notices_are_escaped() -> None:
     shown = news.news(Notice(News.LEFT, ("\x1b[31mX",)))
     assert "\x1b" not in shown
