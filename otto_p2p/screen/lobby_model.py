@@ -175,13 +175,13 @@ class LobbyModel:
         self.cursor = stops[(place + step) % len(stops)]
 
     def _enter(self, update: LobbyUpdate) -> None:
-        mine, row = lobby.me(update), self.selected
+        row = self.selected
         if row is not None:
             self._sit(row)
         elif update.countdown is not None:
             self._table.stop_countdown()
         else:
-            self._table.ready(Ready.NO if mine is not None and mine.ready else Ready.YES)
+            self._table.ready(Ready.YES)  # pressed twice by mistake it is still yes: n takes it back
 
     def _sit(self, row: OpenTable) -> None:
         if row.table in self.gone:
@@ -202,7 +202,7 @@ class LobbyModel:
             return True
         if target == READY:
             self.cursor = READY
-            return self.key("enter")
+            return self.key("n" if self.me is not None and self.me.ready else "enter")
         if target.startswith("key:"):
             return self.key(target.removeprefix("key:"))
         return False

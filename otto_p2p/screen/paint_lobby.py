@@ -36,7 +36,7 @@ def paint_lobby(board: Board, model: LobbyModel) -> None:
     paint_keys(
         board,
         [
-            ("Enter", _("sit down there") if model.selected else _ready_text(model), "enter"),
+            _enter_key(model),
             ("d", _("decks"), "d"),
             ("g", _("games"), "g"),
             ("t", _("turn time"), "t"),
@@ -49,11 +49,16 @@ def paint_lobby(board: Board, model: LobbyModel) -> None:
     )
 
 
-def _ready_text(model: LobbyModel) -> str:
+def _enter_key(model: LobbyModel) -> tuple[str, str, str]:
+    """What Enter does now; when it would do nothing new, the key that takes it back."""
     mine = model.me
+    if model.selected is not None:
+        return "Enter", _("sit down there"), "enter"
     if model.update is not None and model.update.countdown is not None:
-        return _("stop")
-    return _("not ready") if mine is not None and mine.ready else _("ready")
+        return "Enter", _("stop"), "enter"
+    if mine is not None and mine.ready:
+        return "n", _("not ready"), "n"
+    return "Enter", _("ready"), "enter"
 
 
 def _paint_people(board: Board, x: int, y: int, cells: int, update: LobbyUpdate, model: LobbyModel) -> int:
@@ -94,7 +99,7 @@ def _paint_start(board: Board, x: int, y: int, cells: int, update: LobbyUpdate, 
             "The game starts in {n} second: stop", "The game starts in {n} seconds: stop", update.countdown
         ).format(n=update.countdown)
     elif mine is not None and mine.ready:
-        text = _("You are ready. (Enter: not yet)")
+        text = _("You are ready. (n: not yet)")
     elif model.rematch:
         text = _("Another match: I am ready")
     else:

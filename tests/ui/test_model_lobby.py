@@ -46,11 +46,16 @@ class Hall:
         return paint(self.desk, width, 24).text()
 
 
-def test_enter_is_ready_and_enter_again_is_not() -> None:
+def test_enter_is_ready_however_often_and_n_takes_it_back() -> None:
     hall = Hall()
     assert "I am ready" in hall.text()
     hall.key("enter", "enter")
-    assert hall.table.asked == [("ready", 1), ("ready", 0)]
+    assert "You are ready" in hall.text()
+    hall.key("n")
+    assert hall.table.asked == [("ready", 1), ("ready", 1), ("ready", 0)]
+    hall.desk.click("ready", 0.0)
+    hall.desk.click("ready", 0.0)
+    assert hall.table.asked[3:] == [("ready", 1), ("ready", 0)]
 
 
 def test_a_countdown_is_stopped() -> None:

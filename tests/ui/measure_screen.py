@@ -1,0 +1,112 @@
+"""How fast the screen is, in a real terminal with real peers: `python -m tests.ui.measure_screen --bots 9`.
+
+Plays one game with the usual choices against built-in players (all of them real peers, with all of the
+cryptography, in the same process), and all the time presses `m`, which swaps the log and the memory aid. What
+is measured is the time from the key press until the bytes of the other heading come out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.ui.screen_terminal import ScreenTerminal
+
+COMMAND = Path(sys.executable).with_name("otto-p2p")
+HEADINGS = (b"Cards not seen yet", b"What happened")
+STALL = 0.25
+TURN = b"\x1b]0;Your turn"
+
+
+class Probe(ScreenTerminal):
+    """A terminal that only looks at bytes."""
+
+    def seen(self, what: bytes, since: int, seconds: float) -> float | None:
+        """When these bytes came out, as seconds from now; None if they did not."""
+        begun = time.perf_counter()
+        while time.perf_counter() - begun < seconds:
+            if self.raw.find(what, since) >= 0:
+                return time.perf_counter() - begun
+            self.read(0.01)
+        return None
+
+
+def latency(bots: int, decks: int, size: tuple[int, int]) -> None:
+    """Play and print."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [str(COMMAND), "join", "--bots", str(bots), "--decks", str(decks), "--no-mdns"]
+        terminal = Probe([*command, "--data-dir", folder], *size)
+        times: list[tuple[float, float]] = []
+        begun = time.perf_counter()
+        try:
+            terminal.expect("built-in")
+            while "I am ready" in terminal.text:
+                terminal.type("\r")
+                terminal.read(1)
+            terminal.expect("What happened", 60)
+            shown, answered, pauses = 0, 0, 0
+            while b"otto-p2p verify" not in terminal.raw and time.perf_counter() - begun < 1800:
+                title = terminal.raw.rfind(b"\x1b]0;")
+                if terminal.raw.startswith(TURN, title) and title > answered:
+                    answered = title
+                    terminal.type("\r\r")  # the second one sends it at once
+                since = len(terminal.raw)
+                terminal.type("m")
+                took = terminal.seen(HEADINGS[shown], since, 5)
+                if took is not None:
+                    times.append((took, time.perf_counter() - begun))
+                    shown = 1 - shown
+                else:
+                    pauses += 1
+                terminal.seen(b"otto-p2p verify", len(terminal.raw), 0.1)
+        finally:
+            terminal.close()
+    values = sorted(took for took, _ in times)
+    print(
+        f"{bots + 1} players, {decks} decks, {size[0]}x{size[1]}: {len(values)} key presses in "
+        f"{times[-1][1]:.0f} s: median {statistics.median(values) * 1000:.0f} ms, "
+        f"95 % {values[int(len(values) * 0.95)] * 1000:.0f} ms, worst {values[-1] * 1000:.0f} ms, "
+        f"over {STALL * 1000:.0f} ms: {sum(value > STALL for value in values)}, not answered: {pauses}"
+    )
+
+
+def start() -> None:
+    """`--version`, and the time until the lobby is drawn."""
+    times = []
+    for _ in range(7):
+        begun = time.perf_counter()
+        subprocess.run([str(COMMAND), "--version"], check=True, capture_output=True)
+        times.append(time.perf_counter() - begun)
+    print(f"--version: {statistics.median(times) * 1000:.0f} ms")
+    times = []
+    for _ in range(5):
+        with tempfile.TemporaryDirectory() as folder:
+            begun = time.perf_counter()
+            terminal = ScreenTerminal([str(COMMAND), "join", "--no-mdns", "--data-dir", folder], 80, 24)
+            try:
+                terminal.expect("I am ready")
+                times.append(time.perf_counter() - begun)
+            finally:
+                terminal.close()
+    print(f"until the lobby is drawn: {statistics.median(times) * 1000:.0f} ms")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bots", type=int, default=9)
+    parser.add_argument("--decks", type=int, default=2)
+    parser.add_argument("--columns", type=int, default=80)
+    parser.add_argument("--rows", type=int, default=24)
+    wanted = parser.parse_args()
+    start()
+    latency(wanted.bots, wanted.decks, (wanted.columns, wanted.rows))
+
+
+if __name__ == "__main__":
+    main()
