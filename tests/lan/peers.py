@@ -33,6 +33,7 @@ class LanPeer:
         self.troubles: list[DiscoveryEvent] = []
         self.events: list[Event] = []
         self.scope = trio.CancelScope()
+        self.finished = trio.Event()
         self._mdns = mdns
         with host.entered():
             self.listeners = open_listeners(port)
@@ -87,6 +88,7 @@ class LanPeer:
                     nursery.start_soon(self._find)
                     nursery.start_soon(self.discovery.run)
                 task_status.started()
+        self.finished.set()
 
     async def _collect(self) -> None:
         async for event in self.mesh.events:
