@@ -12,6 +12,9 @@ VERMILLION, YELLOW, GREEN, BLUE = "#D55E00", "#F0E442", "#009E73", "#0072B2"
 SKY, ORANGE = "#56B4E9", "#E69F00"
 
 _CARDS = ((VERMILLION, "#000000"), (YELLOW, "#000000"), (GREEN, "#000000"), (BLUE, "#FFFFFF"))
+# The same hues as ink, light enough on dark ground and dark enough on light ground.
+_ON_DARK = ("#F5935A", YELLOW, "#4CC9A0", SKY)
+_ON_LIGHT = ("#A33F00", "#6B5D00", "#00664A", "#00568A")
 
 
 def _coloured(
@@ -49,12 +52,14 @@ def _coloured(
     for hue, (paper, print_) in enumerate(_CARDS):
         looks[f"card{hue}"] = Style(color=print_, bgcolor=paper)
         looks[f"card{hue}-on"] = Style(color=print_, bgcolor=paper, bold=True)
-        looks[f"card{hue}-off"] = Style(color=paper if hue != 3 or felt != DARK_FELT else SKY, bgcolor=dusk)
+        looks[f"card{hue}-off"] = Style(
+            color=(_ON_DARK if felt == DARK_FELT else _ON_LIGHT)[hue], bgcolor=dusk
+        )
     return looks
 
 
 DARK_FELT = "#10241C"
-DARK = _coloured(DARK_FELT, "#F2F2EC", "#93A89E", "#1C3A2E", "#1D4434", ORANGE, "#7FD6B5")
+DARK = _coloured(DARK_FELT, "#F2F2EC", "#A6BAB1", "#1C3A2E", "#1D4434", ORANGE, "#7FD6B5")
 LIGHT = _coloured("#F6F4EA", "#1A1A1A", "#5F6660", "#DDD8C4", "#D9E6DC", "#8A4B00", "#00664A")
 
 _PLAIN = Style()
