@@ -199,8 +199,8 @@ async def test_a_changed_interface_opens_anew_only_its_own_family() -> None:
         found.interfaces[:] = [moved]
         await found.until(lambda: v4.closed and len(found.open()) == 2)
         assert not v6.closed
-        for one in found.open():
-            await found.until(lambda one=one: one.published[-1] == (ME, ("192.168.1.6", "fe80::5")))  # type: ignore[misc]
+        now = (ME, ("192.168.1.6", "fe80::5"))
+        await found.until(lambda: all(one.published[-1:] == [now] for one in found.open()))
 
 
 async def test_after_a_long_sleep_everything_is_opened_anew(monkeypatch: pytest.MonkeyPatch) -> None:
