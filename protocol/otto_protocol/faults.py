@@ -21,5 +21,9 @@ PROTOCOL_RULES: dict[str, str] = {
     "P12": "a fresh healing key is a point of the group, and its proof of possession holds",
     "P13": "the raised cards are as many as there are, and their proof holds",
     "P14": "the tags are as many as there are cards, and their proof holds",
-    "P15": "a message for this match names a seat of the match as its own",
+    "P15": "a message that is signed for this match names this match in its header",
+    "P16": "one ballot of a seat in each round of a view",
+    "P17": "a later ballot of a seat cites at least what an earlier one cites",
+    "P18": "no ballot after LEAVE: none in a later round, none that cites more",
+    "P19": "all ballots of a seat for one step name the same own message",
 }

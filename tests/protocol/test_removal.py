@@ -10,9 +10,11 @@ import pytest
 
 from otto_protocol import messages as m
 from otto_protocol.audit import Failed, Verified, audit
+from otto_protocol.ballots import Ballots, Contradiction
 from otto_protocol.errors import PeerFault
 from otto_protocol.group import G
 from otto_protocol.hashing import Drbg
+from otto_protocol.identity import IdentityKey
 from otto_protocol.lab import Lab
 from otto_protocol.phases import Phase
 from otto_protocol.replica import Replica
@@ -207,3 +209,84 @@ def test_p14_tags_that_are_not_what_they_must_be() -> None:
         other,
     ):
         assert fault(replica, seat, changed) == "P14"
+
+
+# -- ballots that contradict each other ----------------------------------------------------------------
+
+
+IDENTITIES = [IdentityKey.generate(Drbg(bytes([seat]))) for seat in range(3)]
+
+
+def ballot(seat: int, number: int, step: int = 7, **fields: object) -> m.Message:
+    body = dataclasses.replace(m.Ballot(number, (2,), (), b"", 0), **fields)  # type: ignore[arg-type]
+    return m.sign(IDENTITIES[seat], m.Header(bytes(32), 0, step, seat, bytes([step]) * 32), body)
+
+
+def leave(seat: int, last: int, cite: int = 0) -> m.Message:
+    return m.sign(IDENTITIES[seat], m.Header(bytes(32), 0, 7, seat, bytes(32)), m.Leave(last, cite))
+
+
+def contradiction(*messages: m.Message) -> str:
+    """The rule that two messages of one seat break; in whatever order they arrive."""
+    rules = set()
+    for order in (messages, messages[::-1]):
+        ballots = Ballots({0, 1, 2})
+        assert ballots.add(order[0])
+        with pytest.raises(Contradiction) as caught:
+            ballots.add(order[1])
+        assert caught.value.fault.culprit == messages[0].header.seat
+        assert set(caught.value.messages) == set(messages)
+        rules.add(caught.value.fault.rule)
+    (rule,) = rules
+    return rule
+
+
+def test_p16_two_ballots_in_one_round() -> None:
+    assert contradiction(ballot(1, 3), ballot(1, 3, gone=())) == "P16"
+    assert contradiction(ballot(1, 3), ballot(1, 3, step=8)) == "P16"
+
+
+def test_p17_a_later_ballot_cites_less() -> None:
+    assert contradiction(ballot(1, 3, cite=2), ballot(1, 4)) == "P17"
+    assert contradiction(ballot(1, 5, cite=4), ballot(1, 6, cite=3)) == "P17"
+
+
+def test_p18_a_ballot_after_leave() -> None:
+    assert contradiction(leave(1, 2), ballot(1, 3)) == "P18"
+    assert contradiction(leave(1, 3, cite=1), ballot(1, 3, cite=2)) == "P18"
+
+
+def test_p19_two_own_messages_for_one_step() -> None:
+    assert contradiction(ballot(1, 3, own=bytes(32)), ballot(1, 4)) == "P19"
+    assert contradiction(ballot(1, 3, own=bytes(32)), ballot(1, 4, own=bytes([1]) * 32)) == "P19"
+
+
+def test_ballots_of_an_honest_seat_do_not_contradict() -> None:
+    ballots = Ballots({0, 1, 2})
+    honest = [
+        ballot(1, 1, gone=()),
+        ballot(1, 2),
+        ballot(1, 4, cite=3),
+        ballot(1, 5, step=8, own=bytes(32), cite=3),
+    ]
+    for one in honest:
+        assert ballots.add(one)
+        assert not ballots.add(one)
+    assert ballots.add(leave(1, 5, cite=3))
+    assert not ballots.add(leave(1, 5, cite=3))
+
+
+def test_ballots_that_make_no_sense_are_ignored() -> None:
+    ballots = Ballots({0, 1, 2})
+    for bad in (
+        ballot(1, 0),
+        ballot(1, 1, cite=1),
+        ballot(1, 1, gone=(2, 0)),
+        ballot(1, 1, gone=(2, 2)),
+        ballot(1, 1, excluded=(0,)),
+        ballot(1, 1, gone=(0, 1, 2)),
+        ballot(1, 1, gone=(5,)),
+        ballot(1, 2**31),
+    ):
+        assert not ballots.add(bad)
+    assert not ballots.any
