@@ -137,7 +137,7 @@ def test_what_is_no_transcript() -> None:
 
 
 def test_messages_in_another_order() -> None:
-    """Inside a step the order means nothing, and the digest is the same; a step cannot come before another."""
+    """Inside a step the order means nothing, and the digest is the same; the order of steps is fixed."""
     messages = transcript().messages
     headers = [m.parse_content(signed).header for signed in messages]
     for first in (0, 2, 5, 20, len(messages) - 2):
