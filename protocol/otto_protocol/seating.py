@@ -72,19 +72,27 @@ def is_full_without(key: bytes, seats: int, listed: tuple[bytes, ...], records: 
 def better_table(me: Here, records: Iterable[Here], refused: frozenset[bytes]) -> bytes | None:
     """The table to move to from a table that is not pinned, or None: pinned first, then the smallest id.
 
-    Only a table where everybody of mine fits, and never one that was full before.
+    A table at which somebody plays, or is about to, counts as pinned. Only a table where everybody of mine fits
+    is taken, and never one that was full before.
     """
-    at: dict[bytes, list[Here]] = {}
+    at: dict[bytes, list[Here]] = {me.table: [me]}
     for record in records:
-        at.setdefault(record.table, []).append(record)
-    mine = len(at.pop(me.table, [me]))
-    best = (not me.pinned, me.table)
+        if record.key != me.key:
+            at.setdefault(record.table, []).append(record)
+    best = _attraction(me.table, at[me.table])
+    mine = len(at[me.table])
     for table, people in at.items():
-        choice = (not any(record.pinned for record in people), table)
+        choice = _attraction(table, people)
         seats = max((record.terms for record in people), key=lambda terms: terms.rank()).seats
-        if choice < best and table not in refused and len(people) + mine <= seats:
+        taken = len({record.key for record in people}.union(*(record.seated for record in people)) - {me.key})
+        if choice < best and table not in refused and taken + mine <= seats:
             best = choice
     return None if best[1] == me.table else best[1]
+
+
+def _attraction(table: bytes, people: Iterable[Here]) -> tuple[bool, bytes]:
+    """The smaller, the more it attracts."""
+    return (not any(record.pinned or record.stage != Stage.LOBBY for record in people), table)
 
 
 def ready_here(me: Here, record: Here) -> bool:
