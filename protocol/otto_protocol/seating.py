@@ -72,8 +72,8 @@ def is_full_without(key: bytes, seats: int, listed: tuple[bytes, ...], records: 
 def better_table(me: Here, records: Iterable[Here], refused: frozenset[bytes]) -> bytes | None:
     """The table to move to from a table that is not pinned, or None: pinned first, then the smallest id.
 
-    A table at which somebody plays, or is about to, counts as pinned. Only a table where everybody of mine fits
-    is taken, and never one that was full before.
+    A table at which somebody plays, or is about to, counts as pinned. Only a table where everybody of mine
+    fits is taken, and never one that was full before.
     """
     at: dict[bytes, list[Here]] = {me.table: [me]}
     for record in records:
