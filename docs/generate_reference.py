@@ -32,7 +32,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def meaning(cls: type[Any]) -> str:
     """The docstring of a class in one line."""
-    return " ".join(inspect.getdoc(cls).split()) if cls.__doc__ else ""  # type: ignore[union-attr]
+    return " ".join((inspect.getdoc(cls) or "").split())
 
 
 def layout(cls: type[Any]) -> str:
@@ -125,8 +125,8 @@ def error_table() -> str:
             (
                 f"`{cls.__name__}`",
                 f"`{cls.__bases__[0].__name__}`",
-                inspect.getdoc(cls).split("\n\n")[0].replace("\n", " "),
-            )  # type: ignore[union-attr]
+                (inspect.getdoc(cls) or "").split("\n\n")[0].replace("\n", " "),
+            )
             for cls in found
         ),
     )

@@ -12,9 +12,10 @@ from otto_protocol.encoding import decode, encode
 from otto_protocol.errors import DecodeError
 from otto_protocol.hashing import Drbg, random_below
 from otto_protocol.here import sign_ready
+from otto_protocol.lab import Lab
 from otto_protocol.roster import PROTOCOL_VERSION, Member
 from otto_protocol.transcript import MAGIC, Transcript, UnknownVersion, dump, load
-from tests.protocol.lab_games import RNG, Lab, played
+from tests.protocol.lab_games import RNG, played
 
 SEED = "a"  # of a short game of two
 SAMPLES = 300
@@ -114,7 +115,10 @@ def test_a_match_that_is_cut_is_unfinished() -> None:
 
 
 def test_another_version_is_named() -> None:
-    magic, inner = decode(dump(transcript()), 1 << 28)  # type: ignore[misc]
+    value = decode(dump(transcript()), 1 << 28)
+    assert isinstance(value, tuple)
+    magic, inner = value
+    assert isinstance(inner, tuple)
     for version in (PROTOCOL_VERSION + 1, 0, 65535):
         with pytest.raises(UnknownVersion, match=str(version)):
             load(encode((magic, (version, *inner[1:]))))
