@@ -125,5 +125,11 @@ class Hands(Controls):
         parse_peer(address)  # what is wrong with it is said at once
         self._soon(self._table.dial, address)
 
+    def drop(self, seat: int) -> None:
+        self._soon(self._table.drop, seat)
+
+    def close(self) -> None:
+        self._soon(self._table.close)
+
     def leave(self) -> None:
         self._soon(self._table.leave)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 
 from otto_p2p.screen.app import OttoApp
 from otto_p2p.screen.guest import Guest, Peer
 from otto_p2p.screen.options import Options
 from otto_protocol.hashing import Rng
 
+SWITCH_SECONDS = 0.0005
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 
@@ -19,6 +21,9 @@ def run_screen(peer: Peer, options: Options, rng: Rng = os.urandom) -> int:
     `rng` decides among equally good usual choices. Raises what the peer or the screen died of; the terminal
     is as it was before, the others are told.
     """
+    # The cryptography of other threads must give way to the screen: the default lets each of them compute
+    # for 5 ms whenever the screen wants to go on.
+    sys.setswitchinterval(SWITCH_SECONDS)
     return asyncio.run(_run(peer, options, rng))
 
 

@@ -1,18 +1,23 @@
 """How fast the screen is, in a real terminal with real peers: `python -m tests.ui.measure_screen --bots 9`.
 
 Plays one game with the usual choices against built-in players (all of them real peers, with all of the
-cryptography, in the same process), and all the time presses `m`, which swaps the log and the memory aid. What
-is measured is the time from the key press until the bytes of the other heading come out.
+cryptography), and all the time presses `m`, which swaps the log and the memory aid. What is measured is the
+time from the key press until the bytes of the other heading come out. The built-in players are in the same
+process; with `--apart` they are in another one, which is what a table of people is like.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.ui.screen_terminal import ScreenTerminal
@@ -36,15 +41,42 @@ class Probe(ScreenTerminal):
         return None
 
 
-def latency(bots: int, decks: int, size: tuple[int, int]) -> None:
+@contextlib.contextmanager
+def others(players: int, decks: int, folder: str) -> Iterator[list[str]]:
+    """All other players in one process of their own; the arguments that lead to them."""
+    command = [str(COMMAND), "join", "--plain", "--auto", "--players", str(players), "--decks", str(decks)]
+    command += ["--bots", str(players - 2), "--name", "Zane", "--no-mdns", "--data-dir", f"{folder}/others"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+    try:
+        assert process.stdout is not None
+        address = next(line.split()[-1] for line in process.stdout if "--peer" in line)
+        with open(f"{folder}/rest", "w") as rest:
+            thread = threading.Thread(target=shutil.copyfileobj, args=(process.stdout, rest))
+            thread.start()
+            try:
+                yield ["--peer", address]
+            finally:
+                process.kill()
+                thread.join()
+    finally:
+        process.kill()
+        process.wait()
+
+
+def latency(bots: int, decks: int, size: tuple[int, int], *, apart: bool) -> None:
     """Play and print."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = [str(COMMAND), "join", "--bots", str(bots), "--decks", str(decks), "--no-mdns"]
-        terminal = Probe([*command, "--data-dir", folder], *size)
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        command = [str(COMMAND), "join", "--decks", str(decks), "--no-mdns", "--data-dir", f"{folder}/me"]
+        if apart:
+            command += stack.enter_context(others(bots + 1, decks, folder))
+        else:
+            command += ["--bots", str(bots)]
+        terminal = Probe(command, size[0], size[1])
         times: list[tuple[float, float]] = []
         begun = time.perf_counter()
         try:
             terminal.expect("built-in")
+            terminal.until(lambda: terminal.text.count("built-in") == bots)
             while "I am ready" in terminal.text:
                 terminal.type("\r")
                 terminal.read(1)
@@ -101,11 +133,12 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--bots", type=int, default=9)
     parser.add_argument("--decks", type=int, default=2)
+    parser.add_argument("--apart", action="store_true")
     parser.add_argument("--columns", type=int, default=80)
     parser.add_argument("--rows", type=int, default=24)
     wanted = parser.parse_args()
     start()
-    latency(wanted.bots, wanted.decks, (wanted.columns, wanted.rows))
+    latency(wanted.bots, wanted.decks, (wanted.columns, wanted.rows), apart=wanted.apart)
 
 
 if __name__ == "__main__":
