@@ -177,6 +177,13 @@ def _add_join(join: argparse.ArgumentParser) -> None:
         metavar=_("S"),
         help=_("seconds for each move, 0 for no clock (default: 120)"),
     )
+    join.add_argument(
+        "--grace",
+        type=int,
+        default=150,
+        metavar=_("S"),
+        help=_("seconds to wait for somebody who is gone before the others go on (default: 150)"),
+    )
     join.add_argument("--bots", type=int, default=0, metavar=_("K"), help=_("seat K built-in players"))
     join.add_argument("--auto", action="store_true", help=_("let the built-in player play your seat"))
     join.add_argument(

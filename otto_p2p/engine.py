@@ -51,7 +51,20 @@ class Nudge:
     """Something outside has changed (the first deal is allowed): look again whether there is work."""
 
 
-Item = Incoming | Act | Lacking | Nudge
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """These seats should go; `again`: a second has gone by since the last ballot."""
+
+    suspects: frozenset[int]
+    again: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """Sign LEAVE: this seat is out of the match."""
+
+
+Item = Incoming | Act | Lacking | Nudge | Vote | Leave
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +98,7 @@ class Engine:
         """Hand in something from the network; waits while the queue is full."""
         await self._put.send(item)
 
-    def poke(self, item: Act | Nudge) -> None:
+    def poke(self, item: Act | Lacking | Leave | Nudge | Vote) -> None:
         """Hand in something of our own; never waits."""
         self._mine.send_nowait(item)
         try:
@@ -135,6 +148,13 @@ class Engine:
                 case Lacking():
                     messages = tuple(self.session.messages_since(item.view, item.step))
                     self._answers.append((item.key, messages))
+                case Vote():
+                    self.session.suspect(item.suspects)
+                    again = item.again
+                    while self.session.vote(again=again):
+                        again = False
+                case Leave():
+                    self.session.leave()
                 case Nudge():
                     pass
         return self._store()
@@ -158,6 +178,9 @@ class Engine:
         kept = [(item.data, b"") for item in heard] + [(out.data, out.note) for out in outgoing]
         if kept:
             self._journal.append(self.match, kept)
+        for out in outgoing:
+            if out.forget:
+                self._journal.forget(self.match, out.forget)
         report = Report(
             outgoing,
             tuple(self.session.take_events()),

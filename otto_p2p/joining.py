@@ -73,6 +73,7 @@ def checked(options: argparse.Namespace) -> Join:
         own_table=options.new,
         automatic=automatic,
         transcript=None if options.transcript is None else Path(options.transcript),
+        grace=_grace(options.grace),
     )
     network = Network(options.port, tuple(options.peer), not options.no_mdns)
     return Join(settings, network, options.bots, options.auto, options.plain, data_folder(options.data_dir))
@@ -90,6 +91,12 @@ def _rules(options: argparse.Namespace) -> TableRules:
     if not 0 <= seconds <= MAX_TURN_SECONDS:
         raise UsageError(_("--turn-time is 0 to 3600 seconds, not {n}").format(n=seconds))
     return TableRules(decks, games, seconds)
+
+
+def _grace(seconds: int) -> float:
+    if not 5 <= seconds <= 86400:
+        raise UsageError(_("--grace is 5 to 86400 seconds, not {n}").format(n=seconds))
+    return float(seconds)
 
 
 def _seats(players: int | None, bots: int, decks: int) -> int | None:

@@ -14,12 +14,23 @@ from otto_protocol.transcript import Transcript, dump
 def save_transcript(transcript: Transcript, wanted: Path | None, folder: Path, owner: str) -> Path:
     """Write a transcript (mode 0600) to `wanted`, or under a name of its own in `folder`; the path.
 
-    `owner` tells the peers of one machine apart: all may write at the same moment.
-
-    Raises LocalError when it cannot be written.
+    `owner` tells the peers of one machine apart: all may write at the same moment. Raises LocalError when it
+    cannot be written.
     """
+    return _save(transcript, wanted or _named(transcript, folder, owner, "otto"), owner)
+
+
+def save_evidence(evidence: Transcript, folder: Path, owner: str) -> Path:
+    """Write an evidence file (mode 0600) under a name of its own in `folder`; the path. Raises LocalError."""
+    return _save(evidence, _named(evidence, folder, owner, "evidence"), owner)
+
+
+def _named(transcript: Transcript, folder: Path, owner: str, ending: str) -> Path:
     match = transcript.start.roster.match_id().hex()[:8]
-    path = wanted or folder / time.strftime(f"%Y-%m-%d-%H%M%S-{match}-{owner}.otto")
+    return folder / time.strftime(f"%Y-%m-%d-%H%M%S-{match}-{owner}.{ending}")
+
+
+def _save(transcript: Transcript, path: Path, owner: str) -> Path:
     part = path.with_name(f"{path.name}.{owner}.part")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -31,5 +42,5 @@ def save_transcript(transcript: Transcript, wanted: Path | None, folder: Path, o
             os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
-        raise LocalError(f"the transcript cannot be written to {path}: {error.strerror}") from None
+        raise LocalError(f"{path} cannot be written: {error.strerror}") from None
     return path

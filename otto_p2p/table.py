@@ -18,28 +18,42 @@ import trio
 from otto_p2p import events as net
 from otto_p2p import frames
 from otto_p2p.addresses import parse_peer
-from otto_p2p.engine import Act, Engine, Incoming, Lacking, Nudge, Report
+from otto_p2p.engine import Act, Engine, Incoming, Lacking, Leave, Nudge, Report, Vote
 from otto_p2p.journal import Journal, MatchState
 from otto_p2p.journal import Result as StoredResult
 from otto_p2p.mesh import Mesh
-from otto_p2p.records import save_transcript
+from otto_p2p.records import save_evidence, save_transcript
 from otto_p2p.snapshots import game_update, lobby_update
 from otto_p2p.updates import Closed, MatchEnded, News, Notice, Update
 from otto_p2p.words import table_name
 from otto_protocol import moves
-from otto_protocol.encoding import DecodeError, pack, unpack
-from otto_protocol.errors import LocalError
+from otto_protocol.encoding import pack, unpack
+from otto_protocol.errors import DecodeError, LocalError
 from otto_protocol.here import Here, OtherVersion, Ready, Stage, open_here, sign_here
 from otto_protocol.lobby import Lobby
 from otto_protocol.lobby_actions import Abandoned, Action, Memory, Moved, Publish, Started
 from otto_protocol.roster import Start, TableRules
-from otto_protocol.session import Convicted, Heard, Session, StepDone
+from otto_protocol.phases import Phase
+from otto_protocol.session import (
+    Conviction,
+    Convicted,
+    Diverged,
+    Heard,
+    Removed,
+    Session,
+    StepDone,
+    ViewOpened,
+)
+from otto_protocol.transcript import Transcript
 
 COUNTDOWN = 5.0  # seconds between "all are ready" and the start
 TICK = 0.25
 LACKING = (1.0, 2.0, 4.0, 5.0)  # seconds between questions for what is missing; the last one repeats
 SILENT = 6.0  # an attempt to start ends when a member was not heard for so long
 STUCK = 20.0  # ... or when it does not come further for so long
+UNHEARD = 5.0  # a seat that was not heard for so long may be voted out, if somebody wants to go on
+VOTE_AGAIN = 1.0  # between two rounds of ballots
+BACK = 8  # steps that are compared when logs differ
 FLUSH = 3.0  # the longest wait for the last messages to go out when we leave
 GARBAGE = 200  # messages of no match of ours, before a peer is dropped
 FLOOD_AGE = 2.5  # seconds: before that a new link has not told yet whom it hears
@@ -57,6 +71,7 @@ class Settings:
     automatic: int = 0  # ready by itself when so many sit there (0: the person says when)
     transcript: Path | None = None
     keep_transcript: bool = True
+    grace: float = 150.0  # seconds: who is not heard for so long, or overdue by so much, is voted out
 
 
 class Table:
@@ -97,10 +112,13 @@ class Table:
         self._last: Session | None = None  # the last match, for those who lack its end
         self._seal_at: float | None = None
         self._asked = (0.0, 0)  # when, and how often, we asked for what is missing in this step
-        self._moved_on = 0.0  # when the step began
+        self._moved_on = self._begun = 0.0  # when the step, and this match (or its resumption), began
         self._garbage: Counter[bytes] = Counter()
         self._away: dict[bytes, str] = {}
+        self._dropped: frozenset[bytes] = frozenset()  # whom the player does not want to wait for
+        self._voted = 0.0
         self._leaving = trio.Event()
+        self._for_good = False
 
     # -- Controls --------------------------------------------------------------------------------------
 
@@ -133,8 +151,18 @@ class Table:
         """Look for others at HOST[:PORT]. Raises LocalError when that is no address."""
         self.mesh.add_candidate(parse_peer(address), label=address)
 
+    def drop(self, seat: int) -> None:
+        """Go on without a seat that is not heard, as soon as the others agree."""
+        if self.engine is not None:
+            self._dropped |= {self.engine.session.start.roster.members[seat].key}
+
     def leave(self) -> None:
-        """Leave in good order; the last update is Closed."""
+        """Leave for good: the others are told, and go on without this seat. The last update is Closed."""
+        self._for_good = True
+        self._leaving.set()
+
+    def close(self) -> None:
+        """Go away, but keep the seat: `join` comes back to it. The last update is Closed."""
         self._leaving.set()
 
     def _wish(self, change: Callable[[], Iterable[Action]]) -> None:
@@ -147,11 +175,14 @@ class Table:
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             await self._begin()
+            self._show_lobby()
             nursery.start_soon(self._hear_mesh)
             nursery.start_soon(self._grant_wishes)
             nursery.start_soon(self._tick)
             task_status.started()
             await self._leaving.wait()
+            if self._for_good:
+                await self._say_goodbye()
             await self._flush()
             nursery.cancel_scope.cancel()
         self._tell(Closed())
@@ -176,6 +207,19 @@ class Table:
             if bound is not None and not resumed:
                 actions = (*actions, *self.lobby.finished())
             await self._do(actions)
+
+    async def _say_goodbye(self) -> None:
+        """Sign LEAVE, and give the game up here."""
+        engine = self.engine
+        if engine is None or engine.session.over:
+            return
+        with trio.move_on_after(FLUSH):
+            engine.poke(Leave())
+            while not engine.session.out:
+                await trio.sleep(0.02)
+        async with self._lock:
+            if self.engine is engine:
+                await self._give_up(engine)
 
     async def _flush(self) -> None:
         """Let the last messages go out."""
@@ -267,7 +311,9 @@ class Table:
         assert self._nursery is not None
         self.engine = Engine(session, self.journal, self._on_report)
         self._garbage.clear()
-        self._moved_on, self._asked = trio.current_time(), (trio.current_time(), 0)
+        self._begun = self._moved_on = trio.current_time()
+        self._asked = (self._begun, 0)
+        self._dropped = frozenset()
         members = [member.key for member in session.start.roster.members]
         self._away = {key: "unlinked" for key in members if key != self.mesh.key}
         for link in self.mesh.links():
@@ -294,9 +340,7 @@ class Table:
         self._stop_engine()
         name = next((m.name for m in action.roster.members if m.key == action.key), "")
         if engine is not None:
-            await trio.to_thread.run_sync(
-                self.journal.finish, engine.match, None, None, MatchState.ABANDONED
-            )
+            await trio.to_thread.run_sync(self.journal.finish, engine.match, None, None, MatchState.ABANDONED)
         self._notify(News.NOT_STARTED, action.cause.value, name)
 
     def _on_report(self, report: Report) -> None:
@@ -333,13 +377,57 @@ class Table:
                     self._moved_on, self._asked = trio.current_time(), (trio.current_time(), 0)
                     if len(after.results) > len(before.results):
                         outcome = after.results[-1]
+                    if before.phase is Phase.TAGS:
+                        self._notify(News.HEALED)
+                case ViewOpened(gone=gone):
+                    self._moved_on, self._asked = trio.current_time(), (trio.current_time(), 0)
+                    for seat in gone:
+                        self._notify(News.REMOVED, session.start.roster.members[seat].name)
                 case Convicted(conviction=conviction):
-                    name = session.start.roster.members[conviction.seat].name
-                    self._notify(News.CHEAT, name, conviction.rule, conviction.text, "")
-        away = {seat: self._away[m.key] for seat, m in enumerate(session.start.roster.members) if m.key in self._away}
+                    self._on_conviction(session, conviction)
+                case Diverged(seat=seat, step=step):
+                    self._compare(session, seat, step)
+                case Removed():
+                    self._wish(self._match_over)
+        away = {
+            seat: self._away[m.key]
+            for seat, m in enumerate(session.start.roster.members)
+            if m.key in self._away
+        }
         self._tell(game_update(session, tuple(happened), outcome, away))
         if session.over:
             self._wish(self._match_over)
+
+    def _on_conviction(self, session: Session, conviction: Conviction) -> None:
+        """Everybody gets the evidence, and judges it for itself; a file of it is for third parties."""
+        assert self._nursery is not None
+        members = session.start.roster.members
+        for data in conviction.messages:
+            for member in members:
+                self.mesh.send(member.key, frames.Game(data))
+        evidence = session.evidence(conviction)
+        self._nursery.start_soon(self._keep_evidence, evidence, conviction, members[conviction.seat].name)
+
+    async def _keep_evidence(self, evidence: Transcript, conviction: Conviction, name: str) -> None:
+        path = ""
+        if self.settings.keep_transcript:
+            folder = self.journal.path.parent / "evidence"
+            owner = self.mesh.key.hex()[:8]
+            try:
+                path = str(await trio.to_thread.run_sync(save_evidence, evidence, folder, owner))
+            except LocalError as error:
+                self._notify(News.WARNING, str(error))
+        self._notify(News.CHEAT, name, conviction.rule, conviction.text, path)
+
+    def _compare(self, session: Session, seat: int, step: int) -> None:
+        """Two logs differ: both sides show all that they hold, and whoever signed twice is found."""
+        member = session.start.roster.members[seat].key
+        first = max(0, step - BACK)
+        frame = frames.Sync(session.replica.match, session.replica.view, first)
+        for other in session.start.roster.members:
+            self.mesh.send(other.key, frame)
+        if self.engine is not None:
+            self.engine.poke(Lacking(member, session.replica.view, first))
 
     def _relay(self, members: list[bytes], heard: Iterable[Incoming]) -> None:
         """Pass new messages on to members that do not hear their author themselves."""
@@ -363,6 +451,12 @@ class Table:
         self._nursery.start_soon(self._keep_match, engine.session)
         return self.lobby.finished()
 
+    async def _give_up(self, engine: Engine) -> None:
+        """This seat is out of a match that is not over."""
+        self._stop_engine()
+        await self._keep_match(engine.session)
+        await self._do(self.lobby.finished())
+
     async def _keep_match(self, session: Session) -> None:
         path = None
         if self.settings.keep_transcript:
@@ -376,8 +470,9 @@ class Table:
                 self._notify(News.WARNING, str(error))
         winners = tuple(outcome.winner for outcome in session.replica.results)
         result = StoredResult(session.replica.totals, winners)
-        await trio.to_thread.run_sync(self.journal.finish, session.replica.match, result, path)
-        self._tell(MatchEnded(path, True))
+        state = MatchState.FINISHED if session.over else MatchState.ABANDONED
+        await trio.to_thread.run_sync(self.journal.finish, session.replica.match, result, path, state)
+        self._tell(MatchEnded(path, session.over))
 
     # -- the network -----------------------------------------------------------------------------------
 
@@ -466,7 +561,9 @@ class Table:
                 self._seal_at = None
                 self._show_lobby()
         elif self._seal_at is None:
-            others = [record for record in self.lobby.records().values() if record.key in self.lobby.me.seated]
+            others = [
+                record for record in self.lobby.records().values() if record.key in self.lobby.me.seated
+            ]
             alone = all(record.automatic or record.key == self.mesh.key for record in others)
             self._seal_at = now if alone else now + COUNTDOWN
             self._show_lobby()
@@ -489,10 +586,39 @@ class Table:
             await self._allow_deal(engine)
         if self.lobby.stage == Stage.DEALT and not session.at_first_deal and session.may_deal:
             await self._change(lambda: self.lobby.reached(Stage.PLAYING))
+        if self.lobby.stage >= Stage.DEALT:
+            self._tick_votes(engine)
         asked, times = self._asked
         if now - asked > LACKING[min(times, len(LACKING) - 1)] and set(session.awaited()) - {session.seat}:
             self._asked = (now, times + 1)
             self._ask_for_missing(session)
+
+    def _tick_votes(self, engine: Engine) -> None:
+        """Say whom this peer would go on without, when there is somebody, or a vote is under way."""
+        session, now = engine.session, trio.current_time()
+        suspects = self._suspects(session, now)
+        if session.over or session.out or not (suspects or session.ballots.any or session.accused()):
+            return
+        if now - self._voted >= VOTE_AGAIN:
+            self._voted = now
+            engine.poke(Vote(suspects, True))
+
+    def _suspects(self, session: Session, now: float) -> frozenset[int]:
+        """Who is silent: for the grace period, or for a moment when somebody wants to go on; and who is overdue."""
+        voting = session.ballots.any
+        suspects = set()
+        for seat in session.replica.live:
+            key = session.start.roster.members[seat].key
+            if seat == session.seat:
+                continue
+            silence = now - max(self.mesh.last_heard(key) or 0.0, self._begun)
+            hurry = voting or key in self._dropped
+            if silence > (UNHEARD if hurry else self.settings.grace):
+                suspects.add(seat)
+        overdue = session.start.roster.rules.turn_seconds + self.settings.grace
+        if session.start.roster.rules.turn_seconds and now - self._moved_on > overdue and not voting:
+            suspects |= set(session.awaited()) - {session.seat}
+        return frozenset(suspects)
 
     async def _allow_deal(self, engine: Engine) -> None:
         """Bind this seat to the roster, on disk, before its first DEAL can be made."""

@@ -155,5 +155,11 @@ class Controls(Protocol):
     def dial(self, address: str) -> None:
         """Look for others at HOST[:PORT], where discovery finds nobody; LocalError when that is no address."""
 
+    def drop(self, seat: int) -> None:
+        """Go on without a seat that is not heard, as soon as the others agree."""
+
     def leave(self) -> None:
-        """Leave in good order; the last update is Closed."""
+        """Leave for good: the others are told, and go on without this seat. The last update is Closed."""
+
+    def close(self) -> None:
+        """Go away, but keep the seat: `join` comes back to it. The last update is Closed."""

@@ -243,7 +243,7 @@ class _Replay:
     def _accuse(self, fault: PeerFault) -> None:
         failed = Failed(self.replica.step, fault.culprit, fault.rule, fault.text)
         self._accused.setdefault(fault.culprit, failed)
-        self._ballots.convicted.add(fault.culprit)
+        self._ballots.convict((fault.culprit,))
         self._spoken.pop(fault.culprit, None)
 
     def _fail(self, rule: str, text: str) -> NoReturn:

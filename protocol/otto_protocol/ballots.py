@@ -70,9 +70,10 @@ class Ballots:
     def __init__(self, live: Iterable[int], me: int | None = None) -> None:
         self.live = frozenset(live)
         self.me = me
-        self.convicted: set[int] = set()
+        self._convicted: set[int] = set()
         self.leaves: dict[int, m.Message] = {}
         self._ballots: dict[tuple[int, int], m.Message] = {}  # (seat, round)
+        self._known: dict[tuple[int, Proposal], bool] = {}  # is_agreed, as long as nothing new arrives
 
     # -- what arrives --------------------------------------------------------------------------------
 
@@ -90,6 +91,7 @@ class Ballots:
             for ballot in self._of(seat):
                 self._check_leave(message, ballot)
             self.leaves[seat] = message
+            self._known.clear()
             return True
         assert isinstance(body, m.Ballot)
         known = self._ballots.get((seat, body.round))
@@ -104,7 +106,13 @@ class Ballots:
         if seat in self.leaves:
             self._check_leave(self.leaves[seat], message)
         self._ballots[seat, body.round] = message
+        self._known.clear()
         return True
+
+    def convict(self, seats: Iterable[int]) -> None:
+        """This peer holds evidence against these seats."""
+        self._convicted.update(seats)
+        self._known.clear()
 
     def _of(self, seat: int) -> list[m.Message]:
         return [ballot for (one, _), ballot in sorted(self._ballots.items()) if one == seat]
@@ -156,7 +164,7 @@ class Ballots:
 
     def excludable(self) -> frozenset[int]:
         """Who has left or is convicted, as far as this peer has seen it proven."""
-        return frozenset(self.leaves) | (self.convicted & self.live)
+        return frozenset(self.leaves) | (self._convicted & self.live)
 
     def usable(self, ballot: m.Message) -> bool:
         """Whether a ballot counts: whom it excludes is proven, and what it cites exists."""
@@ -173,6 +181,12 @@ class Ballots:
 
     def is_agreed(self, number: int, proposal: Proposal) -> bool:
         """agreed(r, p): a quorum without the excluded in round r, and everybody who stays by then."""
+        key = (number, proposal)
+        if key not in self._known:
+            self._known[key] = self._find_agreed(number, proposal)
+        return self._known[key]
+
+    def _find_agreed(self, number: int, proposal: Proposal) -> bool:
         by_then = self._voters(proposal, lambda round_: round_ <= number)
         in_round = self._voters(proposal, lambda round_: round_ == number)
         return self.live - proposal.gone <= by_then and is_quorum(in_round, self.live - proposal.excluded)
@@ -240,24 +254,30 @@ class Ballots:
         """(proposal, round, cite) of the ballot to sign now, or None.
 
         `step` and `digest` are where this peer stands, `suspects` those it would go on without. `again`: it is
-        time for another round (about a second after the last ballot).
+        time for another round (about a second after the last ballot). Another round is voted in only when this
+        peer would vote differently by now, or somebody is in a later round: a table without a quorum is quiet.
         """
         assert self.me is not None
         last, cited = self.last_own_round()
+        behind = again and self.highest_round() > last
         known = self.agreed()
         if known is not None:
             number, proposal = known
-            if self.me in proposal.gone:
+            if self.me in proposal.gone or not (cited < number or behind):
                 return None
-            if cited < number or again:
-                return proposal, max(last + 1, number + 1), number
-            return None
+            return proposal, max(last + 1, number + 1, self.highest_round() if behind else 0), number
         wanted = suspects | self.excludable()
-        due = again if last else bool(wanted) or bool(self._ballots)
-        if not due or self.me in wanted:
+        if self.me in wanted or not (wanted or self._ballots):
             return None
         proposal = Proposal(step, digest, frozenset(wanted), self.excludable())
+        changed = again and proposal != self._last_proposal()
+        if last and not changed and not behind:
+            return None
         return proposal, max(last + 1, self.highest_round(), self._after_leavers()), 0
+
+    def _last_proposal(self) -> Proposal | None:
+        own = self._of(self.me) if self.me is not None else []
+        return proposal_of(own[-1]) if own else None
 
     def _after_leavers(self) -> int:
         rounds = [leave.body.last_round for leave in self.leaves.values() if isinstance(leave.body, m.Leave)]

@@ -35,17 +35,16 @@ class Removal:
 def remove_seats(state: State, gone: Iterable[int]) -> Removal:
     """The game without these seats (R20). Their public cards go on the spent pile.
 
-    `state` must have no move of theirs of the step that is waiting: those are void, so apply only the
-    others' to the state at the start of the step. Raises LocalError if such a move was applied, if the
-    game has ended, or if nobody would be left.
+    Moves of theirs in the step that is waiting are void; it may have begun before an earlier loss. Raises
+    LocalError if the game has ended, or if nobody would be left.
     """
     leaving = frozenset(gone) & state.live
     if state.phase is Phase.END or not leaving or leaving == state.live:
         raise LocalError("seats can leave a game that goes on, and not all of them")
     moved = set(_step_seats(state)) - set(state.waiting)
-    if leaving & moved:
-        raise LocalError(f"the moves of seats {sorted(leaving & moved)} in this step are void: apply without")
     new = draft(state)
+    for seat in leaving & moved:
+        _undo(new, seat)
     new.live -= leaving
     new.waiting = tuple(seat for seat in new.waiting if seat in new.live)
     _spend(new, leaving)
@@ -58,6 +57,15 @@ def remove_seats(state: State, gone: Iterable[int]) -> Removal:
         _in_flight(new)
     result = freeze(new)
     return Removal(result, hidden(result))
+
+
+def _undo(new: Draft, seat: int) -> None:
+    """Void what a seat has done in a simultaneous step; its cards leave with it."""
+    new.answers = (*new.answers[:seat], None, *new.answers[seat + 1 :])
+    new.choices = (*new.choices[:seat], None, *new.choices[seat + 1 :])
+    if new.phase is Phase.OTTO:
+        new.claims = (*new.claims[:seat], None, *new.claims[seat + 1 :])
+        new.numbers = (*new.numbers[:seat], None, *new.numbers[seat + 1 :])
 
 
 def hidden(state: State) -> Hidden:

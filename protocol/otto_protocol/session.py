@@ -282,10 +282,10 @@ class Session:
             and (self.replica.view, self.replica.step) not in self._own
             and not self.ballots.sealed
             and not self.out
-            and not self._accused()
+            and not self.accused()
         )
 
-    def _accused(self) -> frozenset[int]:
+    def accused(self) -> frozenset[int]:
         """The convicted seats that have not been removed yet."""
         return frozenset(self.convicted) & frozenset(self.replica.live)
 
@@ -387,7 +387,7 @@ class Session:
 
     def _complete(self) -> None:
         """Go on for as long as steps are complete with what is here."""
-        while not self._accused() and set(self.replica.awaited()) <= self._spoken.keys() and not self.over:
+        while not self.accused() and set(self.replica.awaited()) <= self._spoken.keys() and not self.over:
             before, spoken = self.replica, self._spoken
             try:
                 after = before.advance(spoken, self._rng, self.seat)
@@ -423,7 +423,7 @@ class Session:
             return False
         conviction = Conviction(fault.culprit, fault.rule, fault.text, messages)
         self.convicted[fault.culprit] = conviction
-        self.ballots.convicted.add(fault.culprit)
+        self.ballots.convict((fault.culprit,))
         self.events.append(Convicted(conviction))
         return True
 
@@ -550,7 +550,7 @@ class Session:
         self._view_ends.append(before.step)
         self._finish_step(tuple(said), after)
         self.ballots = Ballots(after.live, self.seat)
-        self.ballots.convicted |= set(self.convicted)
+        self.ballots.convict(self.convicted)
         self._suspects -= gone
         self.events.append(ViewOpened(before, after, tuple(sorted(gone))))
         later, self._later = self._later, []
