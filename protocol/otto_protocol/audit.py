@@ -43,6 +43,8 @@ class Verified:
     expelled: tuple[Failed, ...] = ()  # what seats were convicted of, before the others went on without them
 
 
+KEPT = 64  # steps: evidence about an older one is not needed, honest peers do not convict for it
+
 Verdict = Verified | Failed
 
 
@@ -136,6 +138,7 @@ class _Replay:
         self._accused: dict[int, Failed] = {}
         self._ballots = Ballots(self.replica.live)
         self._next: Replica | None = None
+        self._past: dict[tuple[int, int], Replica] = {}
 
     def hear(self, signed: m.Signed) -> None:
         """Take the next message; raises _Failure when the transcript does not hold."""
@@ -158,13 +161,10 @@ class _Replay:
     def settle(self) -> None:
         """Close the step if it is complete. Raises _Failure if an accused seat is still at the table."""
         while self._is_complete() and not self._accused and self.replica.phase is not Phase.OVER:
-            try:
-                self.replica = self.replica.advance(self._spoken, self._rng)
-            except StepFaults as error:
-                for fault in error.faults:
-                    self._accuse(fault)
+            after = self._after_step()
+            if after is None:
                 break
-            self._spoken, self._next = {}, None
+            self._move_to(after)
         for failed in self._accused.values():
             raise _Failure(failed)
 
@@ -177,6 +177,8 @@ class _Replay:
         known = self._contents.get(place)
         if known is not None and known != content:
             self._accuse(PeerFault(header.seat, "P1", "two different messages for one step"))
+            if (header.view, header.step) == (self.replica.view, self.replica.step):
+                self._spoken.pop(header.seat, None)  # both are void
             return
         if self._is_complete() and not self._accused:
             self.settle()
@@ -185,8 +187,7 @@ class _Replay:
             self._fail("F3", f"a message of seat {header.seat} stands here once more, or after the end")
         self._contents[place] = content
         if (header.view, header.step, header.previous) != (replica.view, replica.step, replica.digest):
-            if not self._may_be_first_of_two(message):
-                self._fail("F3", f"a message of seat {header.seat} does not belong here")
+            self._hear_elsewhere(message)
             return
         try:
             effect = replica.check(header.seat, message.body)
@@ -195,9 +196,20 @@ class _Replay:
             return
         self._spoken[header.seat] = Spoken(message, effect)
 
-    def _may_be_first_of_two(self, message: m.Message) -> bool:
-        """Evidence of an equivocation may begin with the content that was signed on top of another log."""
-        return (message.header.view, message.header.step) == (self.replica.view, self.replica.step)
+    def _hear_elsewhere(self, message: m.Message) -> None:
+        """What is no part of the log here can only be evidence."""
+        header = message.header
+        place = (header.view, header.step)
+        past = self._past.get(place)
+        if past is not None and past.digest == header.previous:
+            try:
+                past.check(header.seat, message.body)
+            except PeerFault as fault:
+                self._accuse(fault)
+                return
+        # The first of two contents may have been signed on top of another log.
+        if place != (self.replica.view, self.replica.step):
+            self._fail("F3", f"a message of seat {header.seat} does not belong here")
 
     def _hear_vote(self, message: m.Message) -> None:
         if message.header.view < self.replica.view:
@@ -215,7 +227,7 @@ class _Replay:
         proposal = final.proposal
         here = (proposal.step, proposal.digest)
         if here != (self.replica.step, self.replica.digest) and after is not None:
-            self.replica, self._spoken = after, {}
+            self._move_to(after)
         if here != (self.replica.step, self.replica.digest):
             self._fail("F3", "ballots for another place in the log")
         standing = {}
@@ -225,9 +237,8 @@ class _Replay:
                 self._fail("F3", f"the message of seat {seat} that stands by its ballot is missing")
             if own and said is not None:
                 standing[seat] = said
-        self.replica = self.replica.without(proposal.gone, standing, final.digest(self.replica.view))
+        self._move_to(self.replica.without(proposal.gone, standing, final.digest(self.replica.view)))
         self.expelled += [self._accused.pop(seat) for seat in sorted(proposal.gone) if seat in self._accused]
-        self._spoken, self._next = {}, None
         self._ballots = Ballots(self.replica.live)
 
     def _after_step(self) -> Replica | None:
@@ -238,13 +249,18 @@ class _Replay:
             except StepFaults as error:
                 for fault in error.faults:
                     self._accuse(fault)
+                    self._spoken.pop(fault.culprit)
         return self._next
+
+    def _move_to(self, after: Replica) -> None:
+        self._past[self.replica.view, self.replica.step] = self.replica
+        self._past.pop((self.replica.view, self.replica.step - KEPT), None)
+        self.replica, self._spoken, self._next = after, {}, None
 
     def _accuse(self, fault: PeerFault) -> None:
         failed = Failed(self.replica.step, fault.culprit, fault.rule, fault.text)
         self._accused.setdefault(fault.culprit, failed)
         self._ballots.convict((fault.culprit,))
-        self._spoken.pop(fault.culprit, None)
 
     def _fail(self, rule: str, text: str) -> NoReturn:
         for failed in self._accused.values():

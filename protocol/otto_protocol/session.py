@@ -48,12 +48,16 @@ class Outgoing:
 
 @dataclass(frozen=True, slots=True)
 class Conviction:
-    """A seat broke a rule; `messages` (signed, wire form) show it to anybody who has the log before them."""
+    """A seat broke a rule; `messages` (signed, wire form) show it to anybody who has the log before `step`.
+
+    `step` is None when they need no log: two contents that contradict each other, or no message at all.
+    """
 
     seat: int
     rule: str
     text: str
     messages: tuple[bytes, ...]
+    step: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,8 +237,9 @@ class Session:
         """What convinces a verifier that never saw the game (`audit.judge`)."""
         accused = tuple(m.parse_signed(data) for data in conviction.messages)
         said: list[m.Signed] = []
-        if len(accused) == 1:  # two contents for one step need no log to contradict each other
-            said += [signed for step in self.log for signed in step]
+        if conviction.step is not None:
+            said += [signed for step in self.log[: conviction.step] for signed in step]
+        if conviction.step == self.replica.step:
             spoken = sorted(self._spoken.items())
             said += [one.message.signed for seat, one in spoken if seat != conviction.seat]
         return Transcript(PROTOCOL_VERSION, self.start, tuple(said), accused)
@@ -334,9 +339,9 @@ class Session:
         try:
             message = m.parse_content(signed)
         except DecodeError as error:
-            return self._convict(PeerFault(signed.seat, "P2", str(error)), (data,))
+            return self._hold(PeerFault(signed.seat, "P2", str(error)), (data,))
         if message.header.match != self.replica.match:
-            return self._convict(PeerFault(signed.seat, "P15", "a message for another match"), (data,))
+            return self._hold(PeerFault(signed.seat, "P15", "a message for another match"), (data,))
         new = self._take(message)
         self._complete()
         return new
@@ -345,38 +350,50 @@ class Session:
         return self._take_vote(message) if isinstance(message.body, m.VOTES) else self._place(message)
 
     def _place(self, message: m.Message) -> bool:
-        """Put a message where it belongs; False if nothing new was learnt from it."""
+        """Put a message where it belongs; False if nothing new was learnt from it.
+
+        What a convict has said validly still counts where it was said: others may have gone on with it.
+        """
         header = message.header
         key = (header.view, header.step, header.seat)
         here = (self.replica.view, self.replica.step)
         known = self._seen.get(key)
-        if known is not None and known.signed.content != message.signed.content:
-            fault = PeerFault(header.seat, "P1", "two different messages for one step")
-            new = self._convict(fault, (m.wire(known), m.wire(message)))
-            self._void(header)
-            return new
-        if header.seat in self.convicted:
+        if known is not None and known.signed.content == message.signed.content:
             return False
         if known is not None:
-            return False
+            fault = PeerFault(header.seat, "P1", "two different messages for one step")
+            new = self._convict(fault, (known, message))
+            self._void(header)
+            return new
         if (header.view, header.step) > here:
             if header.step - self.replica.step > MAX_AHEAD:
                 return False
             self._early.setdefault((header.view, header.step), {})[header.seat] = message
             self._seen[key] = message
             return True
-        if (header.view, header.step) < here:
-            return False  # a step in which this seat was not awaited: it cannot matter any more
-        if header.previous != self.replica.digest:
+        replica = self._replica_at(header)
+        if replica is None:
+            if (header.view, header.step) < here:
+                return False
             self._seen[key] = message
             self.events.append(Diverged(header.seat, header.step))
             return True
         try:
-            effect = self.replica.check(header.seat, message.body)
+            effect = replica.check(header.seat, message.body)
         except PeerFault as fault:
-            return self._convict(fault, (m.wire(message),))
+            self._seen[key] = message
+            return self._convict(fault, (message,), header.step)
+        if replica is not self.replica:
+            return False  # a void message of a step that a view change has ended
         self._accept(message, effect)
         return True
+
+    def _replica_at(self, header: m.Header) -> Replica | None:
+        """The replica that a message was made on top of, if it is the current one or one of the last."""
+        for replica in (self.replica, *(past.replica for past in reversed(self._past))):
+            if (replica.view, replica.step) == (header.view, header.step):
+                return replica if replica.digest == header.previous else None
+        return None
 
     def _accept(self, message: m.Message, effect: object) -> None:
         header = message.header
@@ -387,13 +404,13 @@ class Session:
 
     def _complete(self) -> None:
         """Go on for as long as steps are complete with what is here."""
-        while not self.accused() and set(self.replica.awaited()) <= self._spoken.keys() and not self.over:
+        while set(self.replica.awaited()) <= self._spoken.keys() and not self.over:
             before, spoken = self.replica, self._spoken
             try:
                 after = before.advance(spoken, self._rng, self.seat)
             except StepFaults as error:
                 for fault in error.faults:
-                    self._convict(fault, (m.wire(spoken[fault.culprit].message),))
+                    self._convict(fault, (spoken.pop(fault.culprit).message,), before.step)
                 break
             self._finish_step(tuple(spoken[seat].message.signed for seat in sorted(spoken)), after)
             self.events.append(StepDone(before, after))
@@ -417,11 +434,14 @@ class Session:
             self._seen.pop((message.header.view, message.header.step, message.header.seat))
             self._place(message)
 
-    def _convict(self, fault: PeerFault, messages: tuple[bytes, ...]) -> bool:
-        self._spoken.pop(fault.culprit, None)  # what a convict says in the waiting step is void
+    def _convict(self, fault: PeerFault, messages: tuple[m.Message, ...], step: int | None = None) -> bool:
+        return self._hold(fault, tuple(m.wire(message) for message in messages), step)
+
+    def _hold(self, fault: PeerFault, messages: tuple[bytes, ...], step: int | None = None) -> bool:
+        """Keep evidence against a seat; False if there is some already."""
         if fault.culprit in self.convicted:
             return False
-        conviction = Conviction(fault.culprit, fault.rule, fault.text, messages)
+        conviction = Conviction(fault.culprit, fault.rule, fault.text, messages, step)
         self.convicted[fault.culprit] = conviction
         self.ballots.convict((fault.culprit,))
         self.events.append(Convicted(conviction))
@@ -431,6 +451,7 @@ class Session:
         """Both contents of an equivocation are void: go back to the step that one of them was taken in."""
         if header.view == self.replica.view and header.step < self.replica.step:
             self._go_back(header.step, None)
+        if (header.view, header.step) == (self.replica.view, self.replica.step):
             self._spoken.pop(header.seat, None)
 
     def _go_back(self, step: int, digest: bytes | None) -> bool:
@@ -499,7 +520,7 @@ class Session:
         try:
             new = self.ballots.add(message)
         except Contradiction as error:
-            return self._convict(error.fault, tuple(m.wire(one) for one in error.messages))
+            return self._convict(error.fault, error.messages)
         if new and isinstance(message.body, m.Leave) and message.header.seat == self.seat:
             self.out = True
         if new:
