@@ -20,6 +20,8 @@ from otto_protocol.session import Outgoing, Session, SessionEvent
 
 MAX_BATCH = 256  # items that one visit to the thread takes
 MAX_QUEUE = 4096
+MAX_ANSWER = 1 << 20  # bytes of one answer to a peer that lacks messages: it asks again from where it then is
+MAX_ANSWERS = 1000  # messages of one answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +148,8 @@ class Engine:
                     except LocalError as error:
                         self._refused = str(error)
                 case Lacking():
-                    messages = tuple(self.session.messages_since(item.view, item.step))
-                    self._answers.append((item.key, messages))
+                    messages = self.session.messages_since(item.view, item.step)
+                    self._answers.append((item.key, beginning(messages)))
                 case Vote():
                     self.session.suspect(item.suspects)
                     again = item.again
@@ -191,3 +193,13 @@ class Engine:
         )
         self._heard, self._answers, self._garbage, self._refused = [], [], [], None
         return report
+
+
+def beginning(messages: list[bytes]) -> tuple[bytes, ...]:
+    """As much of an answer as a link's outbox takes well."""
+    size = 0
+    for count, data in enumerate(messages[:MAX_ANSWERS]):
+        size += len(data)
+        if size > MAX_ANSWER:
+            return tuple(messages[:count])
+    return tuple(messages[:MAX_ANSWERS])

@@ -18,7 +18,7 @@ import trio
 from otto_p2p import events as net
 from otto_p2p import frames
 from otto_p2p.addresses import parse_peer
-from otto_p2p.engine import Act, Engine, Incoming, Lacking, Leave, Nudge, Report, Vote
+from otto_p2p.engine import Act, Engine, Incoming, Lacking, Leave, Nudge, Report, Vote, beginning
 from otto_p2p.journal import Journal, MatchState
 from otto_p2p.journal import Result as StoredResult
 from otto_p2p.mesh import Mesh
@@ -531,7 +531,7 @@ class Table:
                 if engine is not None and match == engine.match:
                     await engine.put(Lacking(key, view, step))
                 elif self._last is not None and match == self._last.replica.match:
-                    for data in self._last.messages_since(view, step):
+                    for data in beginning(self._last.messages_since(view, step)):
                         self.mesh.send(key, frames.Game(data))
             case _:
                 pass
