@@ -156,14 +156,14 @@ class OttoApp(App[None]):
         if name == "SIGINT":
             self.action_interrupt()
         else:
-            self.leave()
+            self.go_away()
 
-    def leave(self) -> None:
-        """Leave the table in good order, then end; end anyway when that takes too long."""
+    def go_away(self) -> None:
+        """Ended from outside: the seat is kept for another `join`; end anyway when that takes too long."""
         if self.desk is None:
             self.exit()
         else:
-            self.desk.leave()
+            self.desk.go_away()
             self.set_timer(PATIENCE, self.exit)
 
     def action_interrupt(self) -> None:

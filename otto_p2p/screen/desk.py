@@ -33,6 +33,7 @@ class Page(enum.Enum):
     RESULT = "result"  # of a game
     MATCH = "match"  # the end of a match
     LEAVE = "leave"  # leave for good?
+    DROP = "drop"  # go on without somebody?
 
 
 class Desk:
@@ -171,6 +172,8 @@ class Desk:
             self.options.automatic = not self.options.automatic
         elif key == "l":
             self.open(Page.LOG)
+        elif key == "x" and game.missing is not None:
+            self.open(Page.DROP)
         else:
             return False
         return True
@@ -178,10 +181,16 @@ class Desk:
     def _page_key(self, key: str) -> None:
         page = self.page
         if page is Page.LEAVE:
-            if key in ("q", "y", "enter"):
+            if key in ("q", "enter"):
                 self.leave()
+            elif key == "k" and self.game is not None:
+                self.go_away()
             else:
                 self.close()
+        elif page is Page.DROP:
+            if key in ("x", "enter") and self.game is not None:
+                self.game.drop()
+            self.close()
         elif page is Page.SETTINGS and key in ("up", "down", "enter", "space"):
             if key in ("enter", "space"):
                 name = SWITCHES[self.setting]
@@ -241,6 +250,12 @@ class Desk:
         if not self.leaving:
             self.leaving = True
             self._table.leave()
+
+    def go_away(self) -> None:
+        """Go, but keep the seat of a game that is on: the table answers with Closed."""
+        if not self.leaving:
+            self.leaving = True
+            self._table.close()
 
     # -- time ------------------------------------------------------------------------------------------
 

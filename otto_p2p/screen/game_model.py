@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
+from otto_p2p.i18n import _
 from otto_p2p.screen.asking import REPEATED, identity, identity_now, nothing_to_decide, pose
 from otto_p2p.screen.choice import Choice
 from otto_p2p.screen.moments import Stageplay
@@ -82,6 +83,7 @@ class GameModel:
         self._table = table
         self._rng = rng
         self._narrator = Narrator()
+        self._dropped: set[int] = set()  # whom this person does not want to wait for
         self._answered: object = None
         self._kept: tuple[object, Choice] | None = None  # a half-made choice whose question has gone away
         self._notice_until: float | None = None
@@ -192,6 +194,21 @@ class GameModel:
         if self.choice is None and self.pending is None:
             asked = pose(self.update, self._rng)
             self.choice = None if asked is None else Choice(asked)
+
+    @property
+    def missing(self) -> int | None:
+        """A player who is away and whom this person still waits for; one who holds up the table first."""
+        update = self.update
+        away = [seat for seat in update.live if seat in update.away and seat not in self._dropped]
+        return min(away, key=lambda seat: seat not in update.awaited, default=None)
+
+    def drop(self) -> None:
+        """Ask the others to go on without the one who is missing."""
+        if (seat := self.missing) is not None:
+            self._dropped.add(seat)
+            self._table.drop(seat)
+            name = self.people.names[seat]
+            self.write(_("You do not want to wait for {name} any longer.").format(name=name))
 
     # -- choosing --------------------------------------------------------------------------------------
 

@@ -93,8 +93,12 @@ def _paint_question(board: Board, y: int, game: GameModel, *, noted: bool) -> No
     else:
         waiting = status.waited_for(game.update, game.people) or ""
         board.put(1, y, fit(waiting, board.width - 1), "bold")
+        x = 0
+        if (missing := game.missing) is not None:
+            text = _("x: go on without {name}").format(name=game.people.names[missing])
+            x = board.put(1, y + 1, f" {text} ", "button", "key:x") + 1
         if game.notice is not None and not noted:
-            board.put(0, y + 1, fit(f" {game.notice.text}", board.width), game.notice.style)
+            board.put(x, y + 1, fit(f" {game.notice.text}", board.width - x), game.notice.style)
 
 
 def _paint_buttons(board: Board, x: int, y: int, game: GameModel, choice: Choice) -> None:
@@ -185,6 +189,7 @@ def help_lines(game: GameModel | None, cells: int) -> list[str]:
         _("Backspace: take back what is not sent yet."),
         _("h: what the built-in player would do, and why. m: cards seen and left. l: all that happened."),
         _("a: exchange and collect without being asked. F2: settings. q: leave."),
+        _("x: when somebody is away: go on without them, if the others agree."),
     )
     for text in texts:
         lines += wrap(text, cells)

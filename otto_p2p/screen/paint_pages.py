@@ -53,8 +53,7 @@ def _paint_page(board: Board, desk: Desk) -> None:
     board.put(x + 2, y, f" {title} ", "box-title", limit=x + wide - 2)
     for place, (text, style, target) in enumerate(shown):
         board.put(x + 2, y + 1 + place, fit(text, inner), style or "box", target)
-    close = _("Enter: leave · Esc: stay") if desk.page is Page.LEAVE else _("Enter: close")
-    target = "key:q" if desk.page is Page.LEAVE else "close"
+    close, target = _way_out(desk)
     board.put(x + 2, y + tall - 2, f" {close} ", "button-on", target)
     if len(lines) > most:
         last = desk.scroll + len(shown)
@@ -81,13 +80,41 @@ def _page(desk: Desk, cells: int) -> tuple[str, list[Row]]:
             return _("The game is over"), _result(desk, cells)
         case Page.MATCH:
             return _("The match is over"), _rows(p for line in desk.match_lines() for p in wrap(line, cells))
+        case Page.DROP:
+            return _("Go on without them?"), _rows(wrap(_drop_text(desk), cells))
         case _:
             text = (
                 _("Leave this table?")
                 if desk.game is None
-                else _("Leave the game for good? The others play on without you.")
+                else _(
+                    "Leave the game for good? The others play on without you. "
+                    "Or keep your seat, and come back to it with the same command."
+                )
             )
             return _("Leave"), _rows(wrap(text, cells))
+
+
+def _way_out(desk: Desk) -> tuple[str, str]:
+    """What the button at the bottom of a page says, and what a click on it means."""
+    match desk.page:
+        case Page.LEAVE if desk.game is not None:
+            return _("Enter: leave · k: keep the seat · Esc: stay"), "key:q"
+        case Page.LEAVE:
+            return _("Enter: leave · Esc: stay"), "key:q"
+        case Page.DROP:
+            return _("Enter: go on · Esc: wait"), "key:x"
+        case _:
+            return _("Enter: close"), "close"
+
+
+def _drop_text(desk: Desk) -> str:
+    missing = None if desk.game is None else desk.game.missing
+    if desk.game is None or missing is None:
+        return _("Nobody is missing any more.")
+    return _(
+        "Go on without {name}? That needs the consent of the others; the cards of who is gone go back "
+        "into the pile."
+    ).format(name=desk.game.people.names[missing])
 
 
 def _rows(lines: object) -> list[Row]:

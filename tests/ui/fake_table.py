@@ -98,6 +98,13 @@ class FakeTable(Controls):
     def dial(self, address: str) -> None:
         self.asked.append(("dial", address))
 
+    def drop(self, seat: int) -> None:
+        self.asked.append(("drop", seat))
+
+    def close(self) -> None:
+        self.asked.append(("close", None))
+        self.tell(Closed())
+
     def leave(self) -> None:
         self.asked.append(("leave", None))
         self.tell(Closed())

@@ -214,6 +214,43 @@ def test_a_moment_ends_and_asks_for_painting_only_when_animated() -> None:
     assert played.game.stageplay.now is None
 
 
+def test_one_may_go_on_without_somebody_who_is_away() -> None:
+    played = Played()
+    played.until(Kind.LEAD)
+    played.key("x")
+    assert played.desk.page is Page.NONE, "nobody is away"
+    played.table.lose(2, "silent")
+    played.table.hold = True
+    played.key("enter")
+    assert "x: go on without Centis" in played.text()
+    played.key("x", "escape")
+    assert ("drop", 2) not in played.table.asked
+    played.key("x", "enter")
+    assert ("drop", 2) in played.table.asked
+    assert "go on without" not in played.text()
+
+
+def test_a_seat_can_be_kept() -> None:
+    played = Played()
+    played.until(Kind.LEAD)
+    played.key("q", "k")
+    assert ("close", None) in played.table.asked
+    assert ("leave", None) not in played.table.asked
+
+
+def test_an_answer_is_never_given_twice() -> None:
+    """The table may tell more before it has seen the answer."""
+    played = Played()
+    played.until(Kind.LEAD)
+    sent: list[moves.Move] = []
+    played.table.act = sent.append  # type: ignore[assignment,method-assign]
+    played.key("enter")
+    played.table.tell(played.table.update())
+    assert played.game.choice is None
+    played.key("enter")
+    assert len(sent) == 1
+
+
 def test_it_rings_once_for_each_question() -> None:
     played = Played()
     played.key("enter")

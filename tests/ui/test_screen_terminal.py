@@ -134,6 +134,8 @@ def test_a_crash_leaves_the_terminal_as_it_was(crash: str, tmp_path: Path) -> No
         told = terminal.raw.decode("utf-8", "replace").rpartition("\x1b[?1049l")[2]
         assert ("crash: the network has crashed" if crash == "network" else "Error") in told
         assert "Secret(" not in told, "cards in a crash report"
+        assert "locals" not in told
+        assert "╭" not in told, "Textual's report has all local variables"
 
 
 def check_restored(terminal: ScreenTerminal) -> None:
