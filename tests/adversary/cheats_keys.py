@@ -1,0 +1,369 @@
+"""Cheats with keys, shuffles, proofs and deals: 5 to 26 of the catalogue."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+
+from otto_protocol import messages as m
+from otto_protocol import proofs, shuffle
+from otto_protocol.commitments import commit
+from otto_protocol.deck import decode_deck, encode_deck
+from otto_protocol.group import G, Point, Q, add, decode_point, encode_scalar, mul, neg
+from otto_protocol.hashing import Drbg
+from otto_protocol.speaker import Note
+from tests.adversary.harness import A, Cheat, E, Instead, Sent, Silent, Table, cheat, instead
+
+RNG = Drbg(b"a cheat's own randomness")
+
+
+def flipped(data: bytes, place: int = -1) -> bytes:
+    """The bytes with one bit turned over."""
+    changed = bytearray(data)
+    changed[place] ^= 1
+    return bytes(changed)
+
+
+# -- keys ------------------------------------------------------------------------------------------------
+
+
+class WrongKey(Cheat):
+    """Commits to a key that is not its own, properly, and opens it."""
+
+    def __init__(self, make: Callable[[Table, m.KeyOpen], m.KeyOpen]) -> None:
+        self.make = make
+        self.made: m.KeyOpen | None = None
+
+    def body(self, table: Table, body: m.Body, note: Note | None) -> tuple[m.Body, Note | None]:
+        replica, honest = table.me.replica, table.me._speaker._key_open
+        if isinstance(body, m.KeyCommit):
+            assert honest is not None
+            self.made = self.make(table, honest)
+            content = replica.key_commitment_content(self.made)
+            return m.KeyCommit(commit(replica.context("key", table.me.seat), content, self.made.nonce)), None
+        if isinstance(body, m.KeyOpen) and self.made is not None:
+            self.done = True
+            return self.made, None
+        return body, note
+
+
+def others(table: Table) -> list[m.KeyOpen]:
+    """What the others will open: more than a cheat can know when it commits."""
+    return [s._speaker._key_open for s in table.honest() if s._speaker._key_open is not None]
+
+
+def fresh(_table: Table) -> int:
+    return 2
+
+
+@cheat("5", "copy another's commitment", E, "P4", start="key commit", who=fresh)
+class CopiedCommitment(Cheat):
+    def body(self, table: Table, body: m.Body, note: Note | None) -> tuple[m.Body, Note | None]:
+        if isinstance(body, m.KeyCommit):
+            copied = next(one.message.body for one in table.me.spoken().values())
+            assert isinstance(copied, m.KeyCommit)
+            return copied, None
+        if isinstance(body, m.KeyOpen):
+            self.done = True
+            return others(table)[0], None
+        return body, note
+
+
+@instead("6", "open another key than the committed one", E, "P4", start="key open", kind=m.KeyOpen)
+def wrong_opening(table: Table, message: m.Message) -> m.Body:
+    assert isinstance(message.body, m.KeyOpen)
+    return dataclasses.replace(message.body, nonce=flipped(message.body.nonce))
+
+
+cheat("7", "withhold the key", A, start="key open", kind=m.KeyOpen)(Silent)
+
+
+def stolen(table: Table, honest: m.KeyOpen) -> m.KeyOpen:
+    return dataclasses.replace(others(table)[0], nonce=honest.nonce)
+
+
+def rogue(table: Table, honest: m.KeyOpen) -> m.KeyOpen:
+    known = [decode_point(one.key) for one in others(table)]
+    key = add(mul(7, G), *(neg(point) for point in known))
+    assert key is not None
+    return dataclasses.replace(honest, key=key.encode())
+
+
+def hybrid(_table: Table, honest: m.KeyOpen) -> m.KeyOpen:
+    return dataclasses.replace(honest, key=bytes([honest.key[0] + 4]) + honest.key[1:])
+
+
+def big_scalar(_table: Table, honest: m.KeyOpen) -> m.KeyOpen:
+    return dataclasses.replace(honest, possession=honest.possession[:16] + Q.to_bytes(32, "big"))
+
+
+def another_tables(table: Table, honest: m.KeyOpen) -> m.KeyOpen:
+    possession = proofs.prove_key(5, mul_base(5), b"a context of another table", RNG)
+    return dataclasses.replace(honest, key=mul_base(5).encode(), possession=possession)
+
+
+def mul_base(scalar: int) -> Point:
+    point = mul(scalar, G)
+    assert point is not None
+    return point
+
+
+for _number, _title, _make in (
+    ("8", "a key with another's proof of possession", stolen),
+    ("9", "a key that cancels the others'", rogue),
+    ("10", "a point in hybrid form", hybrid),
+    ("11", "a scalar that is not below the order", big_scalar),
+    ("x1", "a proof of possession from another table", another_tables),
+):
+    cheat(_number, _title, E, "P5", start="key commit", who=fresh)(lambda make=_make: WrongKey(make))
+
+
+# -- bytes -----------------------------------------------------------------------------------------------
+
+
+def signed_content(table: Table, content: bytes) -> bytes:
+    """Wire bytes of any content, signed by the cheating seat."""
+    identity, match = table.lab.identities[table.cheater or 0], table.me.replica.match
+    signature = identity.sign(m.SIGNATURE_TAG, match, content)
+    return m.pack(m.Signed(table.cheater or 0, content, signature))
+
+
+class Bytes(Cheat):
+    """Signs bytes that are no message, once."""
+
+    def __init__(self, change: Callable[[bytes], bytes]) -> None:
+        self.change = change
+
+    def outgoing(self, table: Table, message: m.Message) -> Iterable[Sent]:
+        if self.done:
+            return super().outgoing(table, message)
+        self.done = True
+        return [Sent(signed_content(table, self.change(message.signed.content)))]
+
+
+assert m.encode((1,) * 3)[:1] == b"\x93"
+for _number, _title, _change in (
+    ("12", "not canonical: a long array header", lambda c: b"\xdc\x00\x03" + c[1:]),
+    ("x2", "not canonical: bytes behind the end", lambda c: c + b"\x00"),
+    ("x3", "a kind of message that does not exist", lambda c: c.replace(c[-40:], b"\xff" * 40)),
+    ("x4", "an empty content", lambda c: b""),
+):
+    cheat(_number, _title, E, "P2", start="lead", kind=m.Lead)(lambda change=_change: Bytes(change))
+
+
+# -- shuffles --------------------------------------------------------------------------------------------
+
+
+class Deck(Cheat):
+    """Shuffles as it likes; the proof is the one of the honest shuffle."""
+
+    def __init__(self, change: Callable[[list[tuple[Point, Point]], Point], None]) -> None:
+        self.change = change
+
+    def body(self, table: Table, body: m.Body, note: Note | None) -> tuple[m.Body, Note | None]:
+        if isinstance(body, m.Shuffle) and not self.done:
+            self.done = True
+            deck = list(decode_deck(body.deck))
+            self.change(deck, table.me.replica.x)
+            return m.Shuffle(encode_deck(tuple(deck))), None
+        return body, note
+
+
+def shifted(entry: tuple[Point, Point], r: int, x: Point) -> tuple[Point, Point]:
+    """The same card, encrypted anew."""
+    a, b = add(entry[0], mul(r, G)), add(entry[1], mul(r, x))
+    assert a is not None
+    assert b is not None
+    return a, b
+
+
+def duplicate(deck: list[tuple[Point, Point]], x: Point) -> None:
+    deck[1] = shifted(deck[0], 12345, x)
+
+
+def replaced(deck: list[tuple[Point, Point]], x: Point) -> None:
+    a, b = mul(99, G), add(mul(31337, G), mul(99, x))
+    assert a is not None
+    assert b is not None
+    deck[0] = a, b
+
+
+def planted(deck: list[tuple[Point, Point]], x: Point) -> None:
+    a = add(deck[1][0], mul(4711, G))
+    assert a is not None
+    deck[0] = a, deck[0][1]
+
+
+def dropped(deck: list[tuple[Point, Point]], x: Point) -> None:
+    deck.pop()
+
+
+def added(deck: list[tuple[Point, Point]], x: Point) -> None:
+    deck.append(shifted(deck[0], 3, x))
+
+
+for _number, _title, _rule, _spoil in (
+    ("13", "a card too few", "P6", dropped),
+    ("x5", "a card too many", "P6", added),
+    ("14", "a card twice", "P7", duplicate),
+    ("15", "a point that is no card", "P7", replaced),
+    ("16", "a planted ciphertext, to learn a share", "P7", planted),
+):
+    cheat(_number, _title, E, _rule, start="shuffle", who=fresh)(lambda spoil=_spoil: Deck(spoil))
+
+
+class Proof(Cheat):
+    """An honest shuffle, and a proof that is changed."""
+
+    def __init__(self, change: Callable[[Table, bytes], bytes]) -> None:
+        self.change = change
+
+    def body(self, table: Table, body: m.Body, note: Note | None) -> tuple[m.Body, Note | None]:
+        if isinstance(body, m.ShuffleProof) and not self.done:
+            self.done = True
+            return m.ShuffleProof(self.change(table, body.proof)), None
+        return body, note
+
+
+def elsewhere(table: Table, _proof: bytes) -> bytes:
+    """A proof that would hold for this very shuffle, made by another seat."""
+    speaker = table.me._speaker
+    assert speaker._witness is not None
+    _, before, after, witness = speaker._witness
+    context = table.me.replica.context("shuffle", (table.me.seat + 1) % 3)
+    return shuffle.prove(before, after, table.me.replica.x, witness, context, RNG)
+
+
+def size(table: Table) -> int:
+    return len(table.me.replica.shuffles[0].after)
+
+
+def cancelled(table: Table, proof: bytes) -> bytes:
+    """c_bar is the identity: the first commitment is what is missing in the sum of the generators."""
+    count = size(table)
+    c = [decode_point(proof[at : at + 33]) for at in range(0, 33 * count, 33)]
+    _, hs = shuffle.generators(count)
+    first = add(*hs, *(neg(point) for point in c[1:]))
+    assert first is not None
+    return first.encode() + proof[33:]
+
+
+def zero_response(table: Table, proof: bytes) -> bytes:
+    at = (3 * size(table) + 5) * 33 + 32  # the second of the four single responses
+    return proof[:at] + bytes(32) + proof[at + 32 :]
+
+
+for _number, _title, _change_proof in (
+    ("17", "a shuffle proof of another seat", elsewhere),
+    ("18", "commitments that add up to nothing", cancelled),
+    ("19", "a response of zero", zero_response),
+    ("20", "a proof that is cut short", lambda _t, p: p[:-32]),
+    ("x6", "no proof at all", lambda _t, _p: b""),
+    ("x7", "a response that is not below the order", lambda _t, p: p[:-32] + Q.to_bytes(32, "big")),
+    ("x8", "one bit of the proof", lambda _t, p: flipped(p, 40)),
+):
+    cheat(_number, _title, E, "P7", start="shuffle", who=fresh)(lambda change=_change_proof: Proof(change))
+
+
+@cheat("21", "two bad proofs of two seats", E, "P7", start="shuffle", who=lambda _: 2, players=4, accomplices=1)
+class TwoProofs(Cheat):
+    def __init__(self) -> None:
+        self.bad = 0
+
+    def body(self, table: Table, body: m.Body, note: Note | None) -> tuple[m.Body, Note | None]:
+        if isinstance(body, m.ShuffleProof):
+            self.bad += 1
+            self.done = self.bad == 2
+            return m.ShuffleProof(flipped(body.proof)), None
+        return body, note
+
+
+class Forked(Instead):
+    """Says one thing to the lowest honest seat, and the honest thing to everybody else."""
+
+    def outgoing(self, table: Table, message: m.Message) -> Iterable[Sent]:
+        first, *rest = [s.seat for s in table.honest()]
+        if self.done or (table.kind is not None and not isinstance(message.body, table.kind)):
+            yield Sent(m.wire(message))
+            return
+        self.to = (first,)
+        yield from self.say(table, message)
+        yield Sent(m.wire(message), tuple(rest))
+
+
+def rotated(_table: Table, message: m.Message) -> m.Body:
+    assert isinstance(message.body, m.Shuffle)
+    return m.Shuffle(message.body.deck[66:] + message.body.deck[:66])
+
+
+cheat("22", "two shuffles to two peers", E, "P1", start="shuffle", kind=m.Shuffle)(lambda: Forked(rotated))
+
+
+# -- shares ----------------------------------------------------------------------------------------------
+
+
+def shares_with(change: Callable[[list[Point]], object]) -> Callable[[Table, m.Message], m.Body]:
+    """Other shares, with the best proof that the cheater can make for them."""
+
+    def changed(table: Table, message: m.Message) -> m.Body:
+        session, body = table.me, message.body
+        assert isinstance(body, m.Shares)
+        shares = [decode_point(body.shares[at : at + 33]) for at in range(0, len(body.shares), 33)]
+        change(shares)
+        past = next(replica for replica in reversed([*session.history, session.replica])
+                    if replica.step == message.header.step)  # fmt: skip
+        bases = [past.pile[slot][0] for slot in past.slots_to_share(session.seat)]
+        context = past.context("shares", session.seat)
+        if len(bases) != len(shares):
+            return m.Shares(proofs.joined(shares), body.proof)
+        key = past.keys[session.seat]
+        proof = proofs.prove_shares(session._speaker._key, key, bases, shares, context, RNG)
+        return m.Shares(proofs.joined(shares), proof)
+
+    return changed
+
+
+def wrong_share(shares: list[Point]) -> None:
+    shares[0] = mul_base(17)
+
+
+def birthday(shares: list[Point]) -> None:
+    """Two wrong shares whose errors cancel if the weights do not depend on all of them."""
+    first, second = add(shares[0], mul(5, G)), add(shares[1], neg(mul_base(5)))
+    assert first is not None
+    assert second is not None
+    shares[:2] = first, second
+
+
+instead("23", "a wrong share", E, "P9", start="deal", kind=m.Shares)(shares_with(wrong_share))
+instead("24", "wrong shares that add up", E, "P9", start="deal", kind=m.Shares)(shares_with(birthday))
+instead("25", "a slot without its share", E, "P8", start="deal", kind=m.Shares)(shares_with(lambda s: s.pop()))
+instead("26", "a share of a slot of one's own", E, "P8", start="deal", kind=m.Shares)(
+    shares_with(lambda s: s.append(mul_base(3)))
+)
+
+
+@instead("x9", "two shares in the wrong order", E, "P9", start="deal", kind=m.Shares)
+def swapped(_table: Table, message: m.Message) -> m.Body:
+    assert isinstance(message.body, m.Shares)
+    shares = message.body.shares
+    return m.Shares(shares[33:66] + shares[:33] + shares[66:], message.body.proof)
+
+
+@instead("x10", "a proof of shares of another step", E, "P9", start="draw", kind=m.Shares)
+def old_proof(table: Table, message: m.Message) -> m.Body:
+    assert isinstance(message.body, m.Shares)
+    dealt = next(
+        m.parse_content(signed).body
+        for step in table.me.log
+        for signed in step
+        if signed.seat == table.me.seat and isinstance(m.parse_content(signed).body, m.Shares)
+    )
+    assert isinstance(dealt, m.Shares)
+    return m.Shares(message.body.shares, dealt.proof)
+
+
+@instead("x11", "a proof of shares with a zero response", E, "P9", start="deal", kind=m.Shares)
+def zero_proof(_table: Table, message: m.Message) -> m.Body:
+    assert isinstance(message.body, m.Shares)
+    return m.Shares(message.body.shares, message.body.proof[:16] + encode_scalar(0))

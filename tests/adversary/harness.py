@@ -1,0 +1,559 @@
+"""A table in memory with one cheating seat, and what must come of it.
+
+A cheat is a small strategy (`Cheat`) over an honest session: it sees what its session would send, and sends
+something else, to whom it likes, signed with its own key. The others are honest sessions; when nothing moves
+they exchange all they have and vote, as peers on a network do.
+"""
+
+from __future__ import annotations
+
+import copy
+import enum
+import functools
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from otto_protocol import messages as m
+from otto_protocol import moves
+from otto_protocol.audit import Failed, Proven, Verified, audit, judge
+from otto_protocol.errors import DecodeError, PeerFault
+from otto_protocol.hashing import Drbg
+from otto_protocol.lab import Chooser, Lab
+from otto_protocol.phases import BEFORE_DEAL, Phase
+from otto_protocol.roster import TableRules
+from otto_protocol.session import Conviction, Convicted, Outgoing, Session
+from otto_protocol.speaker import Note
+from otto_protocol.transcript import Transcript, dump, load
+from tests.protocol.lab_games import duellist, eager, patient
+
+LIMIT = 20_000  # rounds of a table: more is a table that never comes to rest
+VOTES = 12  # rounds of voting without any progress: the table is stuck
+
+
+class Verdict(enum.Enum):
+    """What must come of a cheat (the letters of the catalogue)."""
+
+    CONVICTED = "E"  # the seat is convicted by everybody, with evidence
+    ABSENT = "A"  # the seat is removed, and not called a cheat
+    HARMLESS = "X"  # refused or without effect: nobody is blamed, the game goes on with everybody
+
+
+E, A, X = Verdict.CONVICTED, Verdict.ABSENT, Verdict.HARMLESS
+
+
+@dataclass(frozen=True)
+class Sent:
+    """Wire bytes of the cheating seat, and who gets them (None: everybody)."""
+
+    data: bytes
+    to: tuple[int, ...] | None = None
+
+
+class Cheat:
+    """A strategy over an honest session. Override what you like; by itself it is honest.
+
+    `done` is set once the cheat has been played: a test of a cheat that never happened proves nothing.
+    """
+
+    done = False
+
+    def outgoing(self, table: Table, message: m.Message) -> Iterable[Sent]:
+        """What the seat sends instead of `message`."""
+        return [Sent(m.wire(message))]
+
+    def body(self, table: Table, body: m.Body, note: Note | None) -> tuple[m.Body, Note | None]:
+        """What the seat's own session says and believes to have said, instead of `body`."""
+        return body, note
+
+    def idle(self, table: Table) -> Iterable[Sent]:
+        """What the seat sends when nothing else happens at the table."""
+        return []
+
+
+@dataclass
+class Told:
+    """One cheat as it is played: where it begins, what must come of it, and by which rule."""
+
+    number: str
+    title: str
+    verdict: Verdict
+    rules: tuple[str, ...]
+    make: Callable[[], Cheat]
+    start: str = "key commit"  # the moment of an honest game at which the cheat begins: `moments`
+    players: int = 3
+    player: str = "eager"
+    who: Callable[[Table], int] | None = None  # who cheats; None: who first says something of `kind`
+    accomplices: int = 0  # how many seats after the cheating one do the same
+    kind: type | tuple[type, ...] | None = None
+    ends: str = "leave"  # how the game ends after the cheat: others "leave", or it is "played" out
+    resumes: bool = True  # whether the game must go on after the removal
+    removed: bool = True  # whether the seat must be out of the game
+
+    @property
+    def name(self) -> str:
+        """As in the documents and the test ids."""
+        return f"{self.number} {self.title}"
+
+
+@dataclass
+class Table:
+    """Sessions, the queues between them, and the seat that cheats (None: nobody does)."""
+
+    lab: Lab
+    sessions: list[Session]
+    choose: Chooser
+    cheat: Cheat = field(default_factory=Cheat)
+    cheater: int | None = None
+    culprits: set[int] = field(default_factory=set)  # the cheating seat and its accomplices
+    done_step: int | None = None  # where the table stood when the cheat was over
+    kind: type | tuple[type, ...] | None = None
+    queues: list[deque[bytes]] = field(default_factory=list)
+    gone: set[int] = field(default_factory=set)  # processes that do not run any more
+    evidence: dict[tuple[int, int], Transcript] = field(default_factory=dict)  # (holder, accused)
+    convictions: dict[tuple[int, int], Conviction] = field(default_factory=dict)
+    wires: list[bytes] = field(default_factory=list)  # all that was ever sent
+
+    # -- who is there --------------------------------------------------------------------------------
+
+    @property
+    def me(self) -> Session:
+        """The session of the cheating seat."""
+        assert self.cheater is not None
+        return self.sessions[self.cheater]
+
+    def honest(self) -> list[Session]:
+        """The sessions of everybody else that still runs."""
+        return [s for s in self.sessions if s.seat not in self.culprits | self.gone]
+
+    def sign(self, header: m.Header, body: m.Body) -> m.Message:
+        """A message signed with the cheating seat's key."""
+        assert self.cheater is not None
+        return m.sign(self.lab.identities[self.cheater], header, body)
+
+    def corrupt(self, seat: int, accomplices: int = 0) -> None:
+        """This seat cheats from now on; so do some after it."""
+        self.cheater = seat
+        self.culprits = {(seat + n) % len(self.sessions) for n in range(accomplices + 1)}
+        for one in self.culprits:
+            self._corrupt_session(self.sessions[one])
+
+    def _corrupt_session(self, session: Session) -> None:
+        honest_say = session._say
+
+        def say(body: m.Body, note: Note | None) -> None:
+            body, note = self.cheat.body(self, body, note)
+            try:
+                honest_say(body, note)
+            except PeerFault:  # it sees itself that this is a cheat: say it nevertheless
+                header = self.header(session)
+                message = m.sign(self.lab.identities[session.seat], header, body)
+                session._own[header.view, header.step] = message
+                session.outgoing.append(Outgoing(m.wire(message), b""))
+
+        session._say = say  # type: ignore[method-assign]
+
+    def header(self, session: Session | None = None) -> m.Header:
+        """The header of a message of the cheating seat where `session` stands (default: the first honest one)."""
+        assert self.cheater is not None
+        there = session or self.honest()[0]
+        seat = self.cheater if session is None or session.seat not in self.culprits else session.seat
+        replica = there.replica
+        return m.Header(replica.match, replica.view, replica.step, seat, replica.digest)
+
+    def fork(self) -> Table:
+        """A table that goes on from here by itself."""
+        return Table(
+            self.lab,
+            [_fork(session) for session in self.sessions],
+            self.choose,
+            queues=[deque(queue) for queue in self.queues],
+            gone=set(self.gone),
+            wires=list(self.wires),
+        )
+
+    # -- one thing after the other -------------------------------------------------------------------
+
+    def deliver(self, sent: Sent, author: int) -> None:
+        """Put bytes in the queues of those they are meant for."""
+        self.wires.append(sent.data)
+        for seat, queue in enumerate(self.queues):
+            if seat != author and seat not in self.gone and (sent.to is None or seat in sent.to):
+                queue.append(sent.data)
+
+    def flush(self, session: Session) -> None:
+        """Send what a session has to send, through the cheat if it is the cheating seat's."""
+        for outgoing in session.take_outgoing():
+            message = m.parse_content(m.parse_signed(outgoing.data))
+            if self.cheater is None and self.kind is not None and isinstance(message.body, self.kind):
+                self.corrupt(session.seat)
+            if session.seat in self.culprits:
+                for sent in self.cheat.outgoing(self, message):
+                    self.deliver(sent, session.seat)
+            else:
+                self.deliver(Sent(outgoing.data), session.seat)
+
+    def activity(self, session: Session) -> bool:
+        """Let a session do one thing."""
+        queue = self.queues[session.seat]
+        if queue:
+            self.hear(session, queue.popleft())
+        elif session.work():
+            pass
+        elif decisions := session.decisions():
+            view = session.view()
+            assert view is not None
+            session.act(self.choose(view, decisions))
+        else:
+            return False
+        self.flush(session)
+        return True
+
+    def hear(self, session: Session, data: bytes) -> None:
+        """Bytes arrive; what is no message of the match is dropped, as the network layer does."""
+        try:
+            session.receive(data)
+        except DecodeError:
+            return
+        self.note(session)
+
+    def note(self, session: Session) -> None:
+        """Keep the evidence that a session has just found."""
+        for event in session.take_events():
+            if isinstance(event, Convicted):
+                key = (session.seat, event.conviction.seat)
+                self.convictions[key] = event.conviction
+                self.evidence[key] = session.evidence(event.conviction)
+
+    def bustle(self) -> bool:
+        """Everybody does what there is to do, until nothing is left; False if there was nothing."""
+        moved = False
+        for _ in range(LIMIT):
+            busy = False
+            for session in self.sessions:
+                if session.seat in self.gone or self.is_caught(session):
+                    continue
+                busy |= self.activity(session)
+            if not busy:
+                return moved
+            moved = True
+        raise AssertionError("the table never comes to rest")
+
+    def is_caught(self, session: Session) -> bool:
+        """Whether this is the cheating seat, and everybody knows."""
+        return session.seat in self.culprits and all(session.seat in s.convicted for s in self.honest())
+
+    def knowledge(self) -> list[object]:
+        """What changes when somebody honest learns something."""
+        return [
+            (s.replica.view, s.replica.step, s.replica.digest, sorted(s.spoken()), sorted(s.convicted), s.out)
+            + (len(s.ballots.all()),)
+            for s in self.honest()
+        ]
+
+    def exchange(self) -> bool:
+        """All honest pairs tell each other all they have; True if somebody learnt something."""
+        before = self.knowledge()
+        for one in self.honest():
+            for other in self.honest():
+                if one is not other:
+                    for data in one.messages_since(other.replica.view, other.replica.step):
+                        self.hear(other, data)
+                    self.flush(other)
+        return self.knowledge() != before
+
+    def vote(self) -> bool:
+        """Time goes by: who is waited for is suspected, and ballots are due."""
+        voted = False
+        for session in self.honest():
+            silent = {seat for seat in session.awaited() if seat in self.culprits}
+            session.suspect(silent | self.gone)
+            voted |= session.vote(again=True)
+            while session.vote(again=False):
+                voted = True
+            self.note(session)
+            self.flush(session)
+        return voted
+
+    def play(self, until: Callable[[Session], bool]) -> None:
+        """Go on until this holds at every honest session (or the session is out)."""
+        tries = 0
+        for _ in range(LIMIT):
+            if self.cheat.done and self.done_step is None:
+                self.done_step = max(s.replica.step for s in self.honest())
+            if all(until(s) or s.out for s in self.honest()):
+                return
+            before = self.knowledge()
+            moved = self.bustle() or self.exchange()
+            if not moved:
+                for sent in self.cheat.idle(self) if self.cheater is not None else ():
+                    self.deliver(sent, self.cheater or 0)
+                    moved = True
+            if not moved:
+                self.vote()
+            tries = 0 if self.knowledge() != before else tries + 1
+            if tries > VOTES:
+                raise Stuck(self)
+        raise AssertionError("the table never comes to an end")
+
+    def leave(self, session: Session) -> None:
+        """A seat leaves the match in an orderly way."""
+        session.leave()
+        self.flush(session)
+        self.gone.add(session.seat)
+
+
+class Stuck(AssertionError):
+    """A table at which nothing moves any more, and nobody can do anything about it."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        super().__init__(
+            [
+                (s.seat, s.replica.view, s.replica.step, s.replica.phase.value, s.awaited())
+                + ([(b.header.seat, b.header.step, b.body) for b in s.ballots.all()][-6:],)
+                + ({seat: c.rule for seat, c in s.convicted.items()},)
+                for s in table.honest()
+            ]
+        )
+
+
+def _fork(session: Session) -> Session:
+    """An independent copy: replicas and messages are never changed, only the containers are."""
+    other = copy.copy(session)
+    for name, value in vars(session).items():
+        if isinstance(value, list | dict | set):
+            setattr(other, name, copy.copy(value))
+    other._early = {place: dict(early) for place, early in session._early.items()}
+    other._speaker = copy.copy(session._speaker)
+    other._speaker.promised = dict(session._speaker.promised)
+    other._rng = other._speaker._rng = Drbg(b"fork %d" % session.seat)
+    other.ballots = copy.copy(session.ballots)
+    for name, value in vars(session.ballots).items():
+        if isinstance(value, list | dict | set):
+            setattr(other.ballots, name, copy.copy(value))
+    return other
+
+
+# -- moments of an honest game ---------------------------------------------------------------------------
+
+PLAYERS: dict[str, Chooser] = {"eager": eager, "duellist": duellist, "patient": patient}
+
+
+def moment(session: Session) -> str:
+    """What the table is about to do, in words: the phase, in play that of the rules."""
+    replica = session.replica
+    return replica.play.phase.value if replica.phase is Phase.PLAY else replica.phase.value
+
+
+@functools.cache
+def moments(players: int, player: str, loss: bool = False) -> dict[str, Table]:
+    """An honest game, with a copy of the table at the first time of each `moment` ("2: lead" for turn 2 on).
+
+    `loss`: one more player was there, and has left in the second turn.
+    """
+    seats = players + 1 if loss else players
+    lab = Lab(seats, Drbg(f"adversary {seats} {player}".encode()), TableRules(decks=1 if seats < 6 else 2))
+    table = Table(lab, lab.sessions, PLAYERS[player], queues=[deque() for _ in lab.sessions])
+    kept: dict[str, Table] = {}
+    for _ in range(LIMIT):
+        there = table.honest()
+        if all(s.over for s in there) or (loss and "2: answer" in kept):
+            return kept
+        busy = False
+        for session in there:
+            busy |= table.activity(session)
+            # Whoever comes first to a step has not spoken in it, and nobody else has.
+            for prefix in ("", *(f"{turn}: " for turn in (2, 4) if _turn(session) >= turn)):
+                if prefix + moment(session) not in kept:
+                    kept[prefix + moment(session)] = table.fork()
+            if loss and moment(session) == "lead" and _turn(session) == 2 and not table.gone:
+                table.leave(table.sessions[seats - 1])
+                kept = {}
+        if not busy:
+            table.vote()
+    raise AssertionError("an honest game does not end")
+
+
+def _turn(session: Session) -> int:
+    return session.replica.play.turn if session.replica.state is not None else 0
+
+
+# -- playing a cheat, and judging what came of it --------------------------------------------------------
+
+
+@dataclass
+class Played:
+    """What came of a cheat."""
+
+    told: Told
+    table: Table
+    final: Transcript | None
+
+
+def play(told: Told) -> Played:
+    """Play a cheat against honest sessions. Raises AssertionError if anything is not as it must be."""
+    table = moments(told.players, told.player, told.start.startswith("loss: "))[
+        told.start.removeprefix("loss: ")
+    ].fork()
+    table.cheat, table.kind = told.make(), told.kind
+    if told.who is not None:
+        table.corrupt(told.who(table), told.accomplices)
+    view = table.sessions[0].replica.view
+    table.play(lambda s: table.cheat.done and _settled(s, told, view, table))
+    assert table.cheat.done, "the cheat was never played"
+    _check_blame(told, table)
+    final = _finish(told, table)
+    return Played(told, table, final)
+
+
+def _settled(session: Session, told: Told, view: int, table: Table) -> bool:
+    """Whether the cheat is dealt with, and the game goes on (or is over)."""
+    if session.over:
+        return True
+    replica = session.replica
+    if told.verdict is X:
+        return table.done_step is not None and replica.step >= table.done_step + 6
+    if not told.removed:
+        return table.culprits <= session.convicted.keys()
+    if replica.view == view or table.culprits & set(replica.live):
+        return False
+    if not told.resumes:
+        return True
+    begun = session._view_ends[-1] + 1
+    healing = (Phase.HEAL_SHUFFLE, Phase.HEAL_PROVE, Phase.RAISE, Phase.TAGS)
+    steps = 3 if replica.phase in BEFORE_DEAL else 6
+    return replica.phase not in healing and replica.step >= begun + steps
+
+
+def _check_blame(told: Told, table: Table) -> None:
+    for session in table.honest():
+        blamed = {seat: conviction.rule for seat, conviction in session.convicted.items()}
+        if told.verdict is E:
+            assert set(blamed) == table.culprits, (session.seat, blamed)
+            assert set(blamed.values()) <= set(told.rules), (session.seat, blamed)
+        else:
+            assert blamed == {}, (session.seat, blamed)
+        assert not session.out, f"seat {session.seat} is out"
+    if told.verdict is E:
+        for (holder, accused), file in table.evidence.items():
+            if holder in table.culprits:
+                continue
+            rule = table.convictions[holder, accused].rule
+            verdict = judge(load(dump(file)), Drbg(b"judge"))
+            assert isinstance(verdict, Proven), (holder, verdict)
+            assert (verdict.seat, verdict.rule) == (accused, rule)
+
+
+def _finish(told: Told, table: Table) -> Transcript | None:
+    """End the game soon: one after the other leaves, or it is played out. The transcripts must hold."""
+    if not told.removed:
+        return None
+    if told.ends == "leave":
+        if told.verdict is X and not table.me.over:
+            table.leave(table.me)
+            table.play(lambda s: table.cheater not in s.replica.live or s.over)
+        while len(table.honest()) > 1 and not table.honest()[0].over:
+            table.leave(table.honest()[-1])
+            left = len(table.honest())
+            table.play(lambda s, left=left: len(s.replica.live) == left or s.over)  # type: ignore[misc]
+    table.play(lambda s: s.over)
+    _agree(table)
+    final = table.honest()[0].transcript()
+    verdict = audit(load(dump(final)), Drbg(b"audit"))
+    assert isinstance(verdict, Verified), verdict
+    expelled = {failed.seat: failed.rule for failed in verdict.expelled}
+    if told.verdict is E:
+        assert set(expelled) == table.culprits, expelled
+        assert set(expelled.values()) <= set(told.rules), expelled
+    else:
+        assert expelled == {}
+    return final
+
+
+def _agree(table: Table) -> None:
+    """All honest sessions have the same log, view by view."""
+    digests = {(s.replica.digest, s.replica.totals, s.replica.live) for s in table.honest()}
+    assert len(digests) == 1, digests
+    assert not any(set(s.convicted) - table.culprits for s in table.honest())
+
+
+# -- the table of cheats ---------------------------------------------------------------------------------
+
+ALL: dict[str, Told] = {}
+
+
+def cheat(
+    number: str, title: str, verdict: Verdict, *rules: str, **options: object
+) -> Callable[[Callable[[], Cheat]], Callable[[], Cheat]]:
+    """Enter a strategy in the list of all cheats; `number` is that of the catalogue, or "x..." for others."""
+
+    def enter(make: Callable[[], Cheat]) -> Callable[[], Cheat]:
+        assert number not in ALL, number
+        ALL[number] = Told(number, title, verdict, rules, make, **options)  # type: ignore[arg-type]
+        return make
+
+    return enter
+
+
+Change = Callable[[Table, m.Message], "m.Body | m.Message | None"]
+
+
+class Instead(Cheat):
+    """Says something else once, in place of the first message of a kind. None: says nothing."""
+
+    def __init__(self, change: Change, to: tuple[int, ...] | None = None) -> None:
+        self.change = change
+        self.to = to
+
+    def outgoing(self, table: Table, message: m.Message) -> Iterable[Sent]:
+        if self.done or (table.kind is not None and not isinstance(message.body, table.kind)):
+            return super().outgoing(table, message)
+        return self.say(table, message)
+
+    def say(self, table: Table, message: m.Message) -> Iterator[Sent]:
+        changed = self.change(table, message)
+        if changed is None:
+            return
+        self.done = True
+        if not isinstance(changed, m.Message):
+            changed = table.sign(message.header, changed)
+        assert changed.signed.content != message.signed.content, "that is no cheat"
+        yield Sent(m.wire(changed), self.to)
+
+
+class Silent(Cheat):
+    """Says nothing any more from the first message of a kind on."""
+
+    def outgoing(self, table: Table, message: m.Message) -> Iterable[Sent]:
+        if not self.done and table.kind is not None and not isinstance(message.body, table.kind):
+            return super().outgoing(table, message)
+        self.done = True
+        return []
+
+
+def instead(
+    number: str, title: str, verdict: Verdict, *rules: str, **options: object
+) -> Callable[[Change], Change]:
+    """Enter a function (table, honest message) -> other body as a cheat."""
+
+    def enter(change: Change) -> Change:
+        cheat(number, title, verdict, *rules, **options)(lambda: Instead(change))
+        return change
+
+    return enter
+
+
+def move_body(table: Table, move: moves.Move) -> m.Body:
+    """The message for a move of the cheating seat, legal or not."""
+    return table.me._speaker.body_of(table.me.replica, move)[0]
+
+
+def opening(table: Table, *slots: int) -> m.Opening:
+    """A valid opening of slots by the cheating seat, at the step where its session stands."""
+    return table.me._speaker._open(table.me.replica, tuple(sorted(slots)))
+
+
+def leader(table: Table) -> int:
+    """The seat whose turn it is."""
+    return table.sessions[0].replica.play.leader

@@ -1,0 +1,13 @@
+"""Every cheat, played against honest peers: see `harness` for what must come of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.adversary import cheats_keys  # noqa: F401  # enters its cheats in the list
+from tests.adversary.harness import ALL, Told, play
+
+
+@pytest.mark.parametrize("told", [pytest.param(told, id=told.name) for told in ALL.values()])
+def test_cheat(told: Told) -> None:
+    play(told)
