@@ -98,6 +98,10 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         case "bench":
             from otto_p2p import bench
 
+            if options.game:
+                from otto_p2p import bench_game
+
+                return bench_game.run(options.json)
             return bench.run(options.json)
         case _:
             parser.print_help()
@@ -159,6 +163,7 @@ def _parser() -> argparse.ArgumentParser:
     command("rules", _("show the rules of Otto"))
     bench = command("bench", _("measure the cryptography on this machine"))
     bench.add_argument("--json", action="store_true", help=_("as JSON"))
+    bench.add_argument("--game", action="store_true", help=_("a whole game of four built-in players"))
     return parser
 
 

@@ -76,4 +76,5 @@ class LinkInfo:
     last_heard: float
     silent: bool
     queued: int
+    sent: int
     hears: frozenset[bytes]

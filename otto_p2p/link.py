@@ -81,6 +81,7 @@ class Link:
         self.remote = remote
         self.dialled = dialled  # by us
         self.protected = False
+        self.sent = 0  # bytes of frames, without their lengths and TLS
         self.since = trio.current_time()
         self.last_heard = self.since
         self.silent = False
@@ -189,6 +190,7 @@ class Link:
                     with trio.fail_after(self._timing.send):
                         await self._frames.send(batch)
                     self._outbox_bytes -= size
+                    self.sent += size
                 else:
                     self._drained.set()
                     self._wake = trio.Event()

@@ -213,6 +213,7 @@ class Mesh:
                 link.last_heard,
                 link.silent,
                 link.queued,
+                link.sent,
                 frozenset(entry.key for entry in link.heard.heard),
             )
             for contact, link in self._book.linked()

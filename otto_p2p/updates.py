@@ -72,7 +72,7 @@ class GameUpdate:
     progress: tuple[int, int]  # shuffles done or proofs verified, of how many (0, 0 outside of these phases)
     table_number: int  # 33 bits, shown as the table words
     view: View | None
-    decisions: tuple[moves.Move, ...]  # what I may do now, usual choice first
+    decisions: tuple[moves.SeatMove, ...]  # what I may do now, usual choice first
     awaited: tuple[int, ...]
     away: dict[int, str]  # seat -> why it is not here ("silent", "left", ...)
     live: tuple[int, ...]
