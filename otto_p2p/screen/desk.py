@@ -52,6 +52,7 @@ class Desk:
         self.closed = False
         self.leaving = False
         self.interrupted = False  # left by Ctrl-C
+        self.summary: list[str] = []  # of the last match, for the terminal that the screen leaves behind
         self.paint_again = True
         self._table = table
         self._rng = rng
@@ -80,7 +81,9 @@ class Desk:
         if self.ended is not None and update.over:
             return  # the last word of a match that is over already
         if self.game is None or self.game.update.members != update.members or self.ended is not None:
-            self.game = GameModel(update, self._table, self._rng, self.options)
+            lobby = self.lobby.update
+            seconds = 0 if lobby is None else lobby.rules.turn_seconds
+            self.game = GameModel(update, self._table, self._rng, self.options, seconds)
             self.page, self.ended, self._called = Page.NONE, None, 0
             names = self.game.people.list(update.live)
             self.game.write(_("The game begins. Players: {names}.").format(names=names), "title")
@@ -105,6 +108,7 @@ class Desk:
                     if game.update.totals[seat] == best:
                         self.lobby.won(member.key)
         self.lobby.rematch = True
+        self.summary = self.match_lines()
         if self.options.auto:
             self.leave()
 

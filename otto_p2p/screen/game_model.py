@@ -6,6 +6,7 @@ read it.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass
 
@@ -30,6 +31,7 @@ from otto_protocol.rules import Outcome
 
 LOG = 500  # lines kept
 NOTICE_SECONDS = 8.0
+SHORT = 30  # seconds of a turn from which on they are counted
 PRESSING = (News.CHEAT, News.LINK_LOST, News.SILENT, News.LEFT, News.REMOVED)
 """News that stay on the screen until something else happens to them."""
 
@@ -64,7 +66,10 @@ class GameResult:
 class GameModel:
     """One match on the screen."""
 
-    def __init__(self, first: GameUpdate, table: Controls, rng: Rng, options: Options) -> None:
+    def __init__(
+        self, first: GameUpdate, table: Controls, rng: Rng, options: Options, turn_seconds: int = 0
+    ) -> None:
+        """`turn_seconds`: of the table rules, 0 for no clock."""
         marks = tags([m.name for m in first.members], [m.key for m in first.members])
         self.people = People.of(first.members, marks, first.seat)
         self.update = first
@@ -79,7 +84,10 @@ class GameModel:
         self.new_slots: frozenset[int] = frozenset()
         self.led: int | None = None  # the leader's card of this turn, once it was opened
         self.called = 0  # how often it has become this seat's turn: the surface rings when it grows
+        self.seconds_left: int | None = None  # of this turn, once they are few
         self.changed = True
+        self._turn_seconds = turn_seconds
+        self._asked_at = 0.0
         self._table = table
         self._rng = rng
         self._narrator = Narrator()
@@ -108,7 +116,10 @@ class GameModel:
         self._remember_lead(update)
         if update.outcome is not None:
             self._game_over(update, update.outcome)
+        called = self.called
         self._ask(update)
+        if self.called > called:
+            self._asked_at = clock
 
     def _mark_new(self, update: GameUpdate) -> None:
         """Cards that came into the hand since the last look at it."""
@@ -304,6 +315,9 @@ class GameModel:
 
     def tick(self, clock: float) -> None:
         """Some time has passed: send what can no longer be taken back, end what has been shown enough."""
+        left = self._left(clock)
+        if left != self.seconds_left:
+            self.seconds_left, self.changed = left, True
         if self.pending is not None:
             self.changed = True
             if clock >= self.pending.at:
@@ -312,6 +326,12 @@ class GameModel:
             self.notice, self._notice_until, self.changed = None, None, True
         if self.stageplay.tick(clock, animation=self.options.animation):
             self.changed = True
+
+    def _left(self, clock: float) -> int | None:
+        if self.choice is None or not self._turn_seconds:
+            return None
+        left = math.ceil(self._turn_seconds - (clock - self._asked_at))
+        return max(0, left) if left <= SHORT else None
 
     @property
     def my_turn(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from otto_p2p.i18n import _
+from otto_p2p.i18n import _, ngettext
 from otto_p2p.screen.board import Board
 from otto_p2p.screen.cells import fit, width, wrap
 from otto_p2p.screen.choice import Choice
@@ -84,6 +84,10 @@ def _paint_question(board: Board, y: int, game: GameModel, *, noted: bool) -> No
     choice, pending = game.choice, game.pending
     if choice is not None:
         board.put(0, y, fit(f" {asks.asked(choice.question)}", board.width), "ask-mine")
+        if game.seconds_left is not None:
+            left = ngettext("{n} second left", "{n} seconds left", game.seconds_left)
+            text = f" {left.format(n=game.seconds_left)} "
+            board.put(board.width - width(text), y, text, "alert")
         _paint_buttons(board, 1, y + 1, game, choice)
     elif pending is not None:
         label = asks.label(pending.choice.question, pending.option, game.people)

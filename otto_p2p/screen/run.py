@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 
+from otto_p2p.lines import encoded
 from otto_p2p.screen.app import OttoApp
 from otto_p2p.screen.guest import Guest, Peer
 from otto_p2p.screen.options import Options
@@ -44,4 +45,7 @@ async def _run(peer: Peer, options: Options, rng: Rng) -> int:
             await guest.stop()
     if app.crash is not None:
         raise app.crash
+    encoding = sys.stdout.encoding or "ascii"
+    for line in app.desk.summary if app.desk is not None else ():
+        sys.stdout.buffer.write(encoded(line, encoding) + b"\n")
     return INTERRUPTED if app.interrupted else 0

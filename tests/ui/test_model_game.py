@@ -251,6 +251,18 @@ def test_an_answer_is_never_given_twice() -> None:
     assert len(sent) == 1
 
 
+def test_the_last_seconds_of_a_turn_are_counted() -> None:
+    played = Played()
+    played.until(Kind.LEAD)
+    played.wait(80)
+    assert "left" not in played.text().splitlines()[16]
+    played.wait(15)
+    assert re.search(r"2\d seconds left", played.text())
+    played.wait(60)
+    assert "0 seconds left" in played.text()
+    assert played.game.choice is not None
+
+
 def test_it_rings_once_for_each_question() -> None:
     played = Played()
     played.key("enter")

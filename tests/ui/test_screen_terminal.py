@@ -68,6 +68,7 @@ def test_a_whole_game(language: str, size: tuple[int, int], mouse: bool, tmp_pat
         terminal.expect("★1")
         terminal.type("qq")
         assert terminal.wait() == 0
+        assert "match.otto" in terminal.text, "the result stays in the terminal"
         assert terminal.settings == terminal.settings_before
         assert goodbye.exists()
 
