@@ -274,6 +274,7 @@ class Table:
                 if other != key:
                     self.mesh.send(other, frames.Here(data))
         self._look_for_wanted()
+        await self._try_deal()
 
     def _look_for_wanted(self) -> None:
         wanted = self.settings.wanted
@@ -367,6 +368,7 @@ class Table:
             self._on_events(session, report)
 
     def _on_events(self, session: Session, report: Report) -> None:
+        assert self._nursery is not None
         happened = []
         outcome = None
         for event in report.events:
@@ -375,6 +377,8 @@ class Table:
                     happened.append(move)
                 case StepDone(before=before, after=after):
                     self._moved_on, self._asked = trio.current_time(), (trio.current_time(), 0)
+                    if session.at_first_deal:
+                        self._nursery.start_soon(self._try_deal)
                     if len(after.results) > len(before.results):
                         outcome = after.results[-1]
                     if before.phase is Phase.TAGS:
@@ -582,8 +586,7 @@ class Table:
 
     async def _tick_match(self, engine: Engine) -> None:
         session, now = engine.session, trio.current_time()
-        if session.at_first_deal and not session.may_deal and self.lobby.may_reach(Stage.DEALT):
-            await self._allow_deal(engine)
+        await self._try_deal()
         if self.lobby.stage == Stage.DEALT and not session.at_first_deal and session.may_deal:
             await self._change(lambda: self.lobby.reached(Stage.PLAYING))
         if self.lobby.stage >= Stage.DEALT:
@@ -620,11 +623,20 @@ class Table:
             suspects |= set(session.awaited()) - {session.seat}
         return frozenset(suspects)
 
-    async def _allow_deal(self, engine: Engine) -> None:
-        """Bind this seat to the roster, on disk, before its first DEAL can be made."""
-        await self._change(lambda: self.lobby.reached(Stage.DEALT))
-        engine.session.may_deal = True
-        engine.poke(Nudge())
+    async def _try_deal(self) -> None:
+        """When all are that far: bind this seat to the roster, on disk, before its first DEAL can be made."""
+        engine = self.engine
+        if engine is None or not engine.session.at_first_deal or engine.session.may_deal:
+            return
+
+        def bind() -> tuple[Action, ...]:
+            return self.lobby.reached(Stage.DEALT) if self.lobby.may_reach(Stage.DEALT) else ()
+
+        if self.lobby.may_reach(Stage.DEALT):
+            await self._change(bind)
+        if self.engine is engine and self.lobby.stage >= Stage.DEALT:
+            engine.session.may_deal = True
+            engine.poke(Nudge())
 
     # -- the screen ------------------------------------------------------------------------------------
 
