@@ -93,6 +93,10 @@ def judge(evidence: Transcript, rng: Rng) -> Proven | Failed:
         return Failed(0, None, "F5", "nobody is accused")
     seat = evidence.accused[0].seat
     replay = _Replay(start.roster, rng)
+    if not evidence.messages and len(evidence.accused) == 2:
+        fault = contradiction(start.roster, *evidence.accused)
+        if fault is not None:
+            return Proven(start.roster, seat, fault.rule, fault.text)
     try:
         for signed in (*evidence.messages, *evidence.accused):
             replay.hear(signed)
@@ -103,6 +107,32 @@ def judge(evidence: Transcript, rng: Rng) -> Proven | Failed:
             return Proven(start.roster, seat, found.rule, found.text)
         return Failed(found.step, None, "F5", found.text)
     return Failed(0, None, "F5", "the accused messages break no rule")
+
+
+def contradiction(roster: Roster, one: m.Signed, other: m.Signed) -> PeerFault | None:
+    """The rule that two messages of a seat break by themselves, wherever in the match they were signed."""
+    members, match = roster.members, roster.match_id()
+    for signed in (one, other):
+        if signed.seat >= len(members) or not m.signature_valid(signed, members[signed.seat].key, match):
+            return None
+    try:
+        first, second = m.parse_content(one), m.parse_content(other)
+    except DecodeError:
+        return None
+    places = {(message.header.match, message.header.view, message.header.seat) for message in (first, second)}
+    if places != {(match, first.header.view, one.seat)}:
+        return None
+    votes = [isinstance(message.body, m.VOTES) for message in (first, second)]
+    if not any(votes) and first.header.step == second.header.step and one.content != other.content:
+        return PeerFault(one.seat, "P1", "two different messages for one step")
+    if all(votes):
+        ballots = Ballots(range(len(members)))
+        try:
+            for message in (first, second):
+                ballots.add(message)
+        except Contradiction as found:
+            return found.fault
+    return None
 
 
 def start_problem(start: Start) -> str | None:
@@ -139,6 +169,7 @@ class _Replay:
         self._ballots = Ballots(self.replica.live)
         self._next: Replica | None = None
         self._past: dict[tuple[int, int], Replica] = {}
+        self._stray: Failed | None = None  # a message that has no place here, unless the next one explains it
 
     def hear(self, signed: m.Signed) -> None:
         """Take the next message; raises _Failure when the transcript does not hold."""
@@ -146,12 +177,21 @@ class _Replay:
         members = self.replica.roster.members
         if seat >= len(members) or not m.signature_valid(signed, members[seat].key, self.replica.match):
             self._fail("F2", f"a message said to be of seat {seat} is not signed by it")
+        stray, self._stray = self._stray, None
+        self._hear_signed(signed)
+        if stray is not None and seat not in self._accused:
+            raise _Failure(stray)
+
+    def _hear_signed(self, signed: m.Signed) -> None:
+        seat = signed.seat
         try:
             message = m.parse_content(signed)
         except DecodeError as error:
+            self._after_step()
             self._accuse(PeerFault(seat, "P2", str(error)))
             return
         if message.header.match != self.replica.match:
+            self._after_step()
             self._accuse(PeerFault(seat, "P15", "a message for another match"))
         elif isinstance(message.body, m.VOTES):
             self._hear_vote(message)
@@ -167,6 +207,8 @@ class _Replay:
             self._move_to(after)
         for failed in self._accused.values():
             raise _Failure(failed)
+        if self._stray is not None:
+            raise _Failure(self._stray)
 
     def _is_complete(self) -> bool:
         return set(self.replica.awaited()) <= self._spoken.keys()
@@ -176,6 +218,7 @@ class _Replay:
         place = (header.view, header.step, header.seat)
         known = self._contents.get(place)
         if known is not None and known != content:
+            self._after_step()
             self._accuse(PeerFault(header.seat, "P1", "two different messages for one step"))
             if (header.view, header.step) == (self.replica.view, self.replica.step):
                 self._spoken.pop(header.seat, None)  # both are void
@@ -209,7 +252,8 @@ class _Replay:
                 return
         # The first of two contents may have been signed on top of another log.
         if place != (self.replica.view, self.replica.step):
-            self._fail("F3", f"a message of seat {header.seat} does not belong here")
+            text = f"a message of seat {header.seat} does not belong here"
+            self._stray = Failed(self.replica.step, None, "F3", text)
 
     def _hear_vote(self, message: m.Message) -> None:
         if message.header.view < self.replica.view:
@@ -239,7 +283,8 @@ class _Replay:
                 standing[seat] = said
         self._move_to(self.replica.without(proposal.gone, standing, final.digest(self.replica.view)))
         self.expelled += [self._accused.pop(seat) for seat in sorted(proposal.gone) if seat in self._accused]
-        self._ballots = Ballots(self.replica.live)
+        self._ballots = Ballots(self.replica.live, view=self.replica.view, left=self._ballots.leaves)
+        self._ballots.convict(self._accused)
 
     def _after_step(self) -> Replica | None:
         """The replica after a complete step that ballots follow: they may be about it, or about the next."""

@@ -494,11 +494,12 @@ class Session:
         choice = self.ballots.vote(replica.step, replica.digest, suspects, again=again)
         if choice is None:
             return False
-        proposal, number, cite = choice
+        proposal = choice.proposal
         own = self._own.get((replica.view, proposal.step))
         said = own.content_hash() if own is not None and own.header.previous == proposal.digest else b""
         gone, excluded = tuple(sorted(proposal.gone)), tuple(sorted(proposal.excluded))
-        self._say_vote(m.Ballot(number, gone, excluded, said, cite), proposal.step, proposal.digest)
+        body = m.Ballot(choice.round, gone, excluded, said, choice.cite, choice.opens)
+        self._say_vote(body, proposal.step, proposal.digest)
         self._complete()
         return True
 
@@ -560,17 +561,19 @@ class Session:
         before, gone = self.replica, final.proposal.gone
         after = before.without(gone, standing, final.digest(before.view))
         said = [standing[seat].message.signed for seat in sorted(standing)]
-        said += [
+        logged = {signed.content for step in (*self.log, said) for signed in step}
+        evidence = [
             m.parse_signed(data)
-            for seat in sorted(final.proposal.excluded - self.ballots.leaves.keys())
+            for seat in sorted(final.proposal.excluded & self.convicted.keys())
             for data in self.convicted[seat].messages
         ]
+        said += [signed for signed in evidence if signed.content not in logged]
         said += [ballot.signed for ballot in self.ballots.all()]
         self._spoken = standing
         self._speaker.drop_shuffle()
         self._view_ends.append(before.step)
         self._finish_step(tuple(said), after)
-        self.ballots = Ballots(after.live, self.seat)
+        self.ballots = Ballots(after.live, self.seat, view=after.view, left=self.ballots.leaves)
         self.ballots.convict(self.convicted)
         self._suspects -= gone
         self.events.append(ViewOpened(before, after, tuple(sorted(gone))))

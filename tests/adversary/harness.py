@@ -28,6 +28,7 @@ from otto_protocol.transcript import Transcript, dump, load
 from tests.protocol.lab_games import duellist, eager, patient
 
 LIMIT = 20_000  # rounds of a table: more is a table that never comes to rest
+BACK = 8  # steps: who compares logs goes back so far
 VOTES = 12  # rounds of voting without any progress: the table is stuck
 
 
@@ -257,7 +258,7 @@ class Table:
         for one in self.honest():
             for other in self.honest():
                 if one is not other:
-                    for data in one.messages_since(other.replica.view, other.replica.step):
+                    for data in one.messages_since(other.replica.view, max(0, other.replica.step - BACK)):
                         self.hear(other, data)
                     self.flush(other)
         return self.knowledge() != before
