@@ -1,13 +1,15 @@
 """Removing seats by ballots in two phases: what is agreed must be confirmed, and who knows an agreement votes for it.
 
-Pure: no clock, no sockets. One `Ballots` holds all that one peer has seen of one view. docs/protocol.md,
-"Removing seats", tells why the simpler rules break; tests/protocol/test_ballots_model.py explores this one.
+Pure: no clock, no sockets. One `Ballots` holds all that one peer has seen of one view; what it concludes
+depends on the set of messages alone, not on their order. docs/protocol.md, "Removing seats", has the rules;
+tests/protocol/test_ballots_model.py explores them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from otto_protocol import messages as m
 from otto_protocol.errors import PeerFault
@@ -15,6 +17,8 @@ from otto_protocol.hashing import tagged_hash
 from otto_protocol.quorum import is_quorum
 
 MAX_ROUNDS_AHEAD = 1000  # a ballot for a later round than that is not kept
+MAX_TWINS = 16  # contradicting ballots of one seat and round that are kept
+MAX_READINGS = 64  # ways to read the own messages of seats that contradicted themselves
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +33,34 @@ class Proposal:
     gone: frozenset[int]
     excluded: frozenset[int]
 
+    def opens(self, view: int, own: Iterable[tuple[int, bytes]]) -> bytes:
+        """32 bytes: the digest at which the view after `view` begins. `own`: as in `Final`."""
+        return tagged_hash(
+            "view",
+            self.digest,
+            view.to_bytes(4, "big"),
+            self.step.to_bytes(4, "big"),
+            bytes(sorted(self.gone)),
+            bytes(sorted(self.excluded)),
+            *(bytes([seat]) + said for seat, said in own),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """What to put on a ballot."""
+
+    proposal: Proposal
+    round: int
+    cite: int
+    opens: bytes
+
 
 @dataclass(frozen=True, slots=True)
 class Final:
     """A proposal that is agreed and confirmed; it opens the next view.
 
-    `own`: by surviving seat, the hash of its message of the step, which stands (b"": it had none).
+    `own`: by surviving seat, ascending, the hash of its message of the step, which stands (b"": it had none).
     """
 
     proposal: Proposal
@@ -43,112 +69,151 @@ class Final:
 
     def digest(self, view: int) -> bytes:
         """32 bytes: the digest at which the view after `view` begins."""
-        p = self.proposal
-        return tagged_hash(
-            "view",
-            p.digest,
-            view.to_bytes(4, "big"),
-            p.step.to_bytes(4, "big"),
-            bytes(sorted(p.gone)),
-            bytes(sorted(p.excluded)),
-            *(bytes([seat]) + own for seat, own in self.own),
-        )
+        return self.proposal.opens(view, self.own)
+
+
+class Contradiction(Exception):
+    """Two messages of one seat that no honest peer signs both. `new`: the second one was kept nevertheless."""
+
+    def __init__(self, fault: PeerFault, messages: tuple[m.Message, m.Message]) -> None:
+        super().__init__(str(fault))
+        self.fault = fault
+        self.messages = messages
+        self.new = True
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What the ballots mean together."""
+
+    agreed: dict[int, list[Proposal]] = field(default_factory=dict)  # by round, the one to vote for first
+    usable: set[tuple[int, bytes]] = field(default_factory=set)  # (seat, content) of ballots that count
+    final: Final | None = None
 
 
 def proposal_of(ballot: m.Message) -> Proposal:
     """What a ballot votes for."""
-    body = ballot.body
-    assert isinstance(body, m.Ballot)
+    body = _body(ballot)
     return Proposal(
         ballot.header.step, ballot.header.previous, frozenset(body.gone), frozenset(body.excluded)
     )
 
 
 class Ballots:
-    """The ballots of one view as one peer knows them; `live` are the seats of the view, `me` this peer's (or None)."""
+    """The ballots of view `view` as one peer knows them.
 
-    def __init__(self, live: Iterable[int], me: int | None = None) -> None:
+    `live` are the seats of the view, `me` is this peer's seat (None: it only looks on), `left` the LEAVEs of live
+    seats from earlier views.
+    """
+
+    def __init__(
+        self,
+        live: Iterable[int],
+        me: int | None = None,
+        *,
+        view: int = 0,
+        left: Mapping[int, m.Message] | None = None,
+    ) -> None:
         self.live = frozenset(live)
         self.me = me
-        self._convicted: set[int] = set()
+        self.view = view
         self.leaves: dict[int, m.Message] = {}
-        self._ballots: dict[tuple[int, int], m.Message] = {}  # (seat, round)
-        self._known: dict[tuple[int, Proposal], bool] = {}  # is_agreed, as long as nothing new arrives
+        self._convicted: set[int] = set()
+        self._ballots: dict[tuple[int, int], list[m.Message]] = {}  # (seat, round): more than one convicts
+        self._tally: _Tally | None = None  # as long as nothing new arrives
+        for message in (left or {}).values():
+            self.add(message)
 
     # -- what arrives --------------------------------------------------------------------------------
 
     def add(self, message: m.Message) -> bool:
-        """Keep a ballot or a LEAVE of a live seat; False if it is known.
+        """Keep a ballot of this view, or a LEAVE of this or an earlier one, of a live seat; False if not new.
 
-        Raises Contradiction when it and another one of the same seat cannot both be honest.
+        Raises Contradiction when it and another one of the same seat cannot both be honest. It is kept all the
+        same: others may have counted it, and all must come to count the same.
         """
         seat, body = message.header.seat, message.body
         if seat not in self.live:
             return False
         if isinstance(body, m.Leave):
-            if seat in self.leaves:
-                return False
-            for ballot in self._of(seat):
-                self._check_leave(message, ballot)
-            self.leaves[seat] = message
-            self._known.clear()
-            return True
+            return self._add_leave(seat, message)
         assert isinstance(body, m.Ballot)
-        known = self._ballots.get((seat, body.round))
-        if known is not None:
-            if known.signed.content == message.signed.content:
-                return False
-            raise Contradiction(PeerFault(seat, "P16", "two ballots in one round"), (known, message))
+        slot = self._ballots.get((seat, body.round), [])
+        if message.signed.content in [known.signed.content for known in slot]:
+            return False
         if body.round > self.highest_round() + MAX_ROUNDS_AHEAD or not self._sensible(body):
             return False
-        for other in self._of(seat):
-            self._check_pair(other, message)
-        if seat in self.leaves:
-            self._check_leave(self.leaves[seat], message)
-        self._ballots[seat, body.round] = message
-        self._known.clear()
-        return True
+        found = self._contradiction_of(seat, message)
+        new = self._keep(slot, message)
+        if new:
+            self._ballots[seat, body.round] = slot
+            self._tally = None
+        if found is not None:
+            found.new = new
+            raise found
+        return new
 
     def convict(self, seats: Iterable[int]) -> None:
         """This peer holds evidence against these seats."""
         self._convicted.update(seats)
-        self._known.clear()
+        self._tally = None
+
+    def _add_leave(self, seat: int, leave: m.Message) -> bool:
+        known = self.leaves.get(seat)
+        if known is not None:
+            if known.signed.content == leave.signed.content:
+                return False
+            found = Contradiction(PeerFault(seat, "P18", "two LEAVEs"), (known, leave))
+            found.new = False
+            raise found
+        self.leaves[seat] = leave
+        self._tally = None
+        for ballot in self._of(seat):
+            _check_leave(leave, ballot)
+        return True
+
+    def _keep(self, slot: list[m.Message], message: m.Message) -> bool:
+        """Put a ballot with its twins: when they are too many, one that nobody else votes like goes."""
+        if len(slot) >= MAX_TWINS:
+            seat = message.header.seat
+            others = {
+                proposal_of(ballot)
+                for (one, _), ballots in self._ballots.items()
+                for ballot in ballots
+                if one != seat
+            }
+            spare = [twin for twin in slot if proposal_of(twin) not in others]
+            if not spare or proposal_of(message) not in others:
+                return False
+            slot.remove(spare[0])
+        slot.append(message)
+        slot.sort(key=lambda twin: twin.signed.content)
+        return True
 
     def _of(self, seat: int) -> list[m.Message]:
-        return [ballot for (one, _), ballot in sorted(self._ballots.items()) if one == seat]
+        return [ballot for (one, _), slot in sorted(self._ballots.items()) if one == seat for ballot in slot]
 
     def _sensible(self, body: m.Ballot) -> bool:
         gone, excluded = set(body.gone), set(body.excluded)
         return (
             body.round >= 1
             and body.cite < body.round
+            and len(body.opens) == (32 if body.cite else 0)
             and tuple(sorted(gone)) == body.gone
             and tuple(sorted(excluded)) == body.excluded
             and excluded <= gone
             and gone < self.live
         )
 
-    @staticmethod
-    def _check_pair(one: m.Message, other: m.Message) -> None:
-        first, second = sorted((one, other), key=_round)
-        a, b = first.body, second.body
-        assert isinstance(a, m.Ballot) and isinstance(b, m.Ballot)
-        if a.cite > b.cite:
-            raise Contradiction(
-                PeerFault(one.header.seat, "P17", "a ballot cites less than an earlier one"), (first, second)
-            )
-        if one.header.step == other.header.step and a.own != b.own:
-            raise Contradiction(
-                PeerFault(one.header.seat, "P19", "two ballots name different own messages for one step"),
-                (first, second),
-            )
-
-    @staticmethod
-    def _check_leave(leave: m.Message, ballot: m.Message) -> None:
-        last, vote = leave.body, ballot.body
-        assert isinstance(last, m.Leave) and isinstance(vote, m.Ballot)
-        if vote.round > last.last_round or vote.cite > last.cite:
-            raise Contradiction(PeerFault(leave.header.seat, "P18", "a ballot after LEAVE"), (leave, ballot))
+    def _contradiction_of(self, seat: int, ballot: m.Message) -> Contradiction | None:
+        try:
+            for other in self._of(seat):
+                _check_pair(other, ballot)
+            if seat in self.leaves:
+                _check_leave(self.leaves[seat], ballot)
+        except Contradiction as found:
+            return found
+        return None
 
     # -- what it means -------------------------------------------------------------------------------
 
@@ -163,141 +228,217 @@ class Ballots:
         return bool(self._ballots or self.leaves)
 
     def excludable(self) -> frozenset[int]:
-        """Who has left or is convicted, as far as this peer has seen it proven."""
-        return frozenset(self.leaves) | (self._convicted & self.live)
+        """Who has left or is convicted, as far as this peer has seen it proven.
+
+        A LEAVE of this view proves it together with the last ballot that it names.
+        """
+        left = {seat for seat, leave in self.leaves.items() if self._has_last_ballot(seat, leave)}
+        return frozenset(left | (self._convicted & self.live))
 
     def usable(self, ballot: m.Message) -> bool:
         """Whether a ballot counts: whom it excludes is proven, and what it cites exists."""
-        body, proposal = ballot.body, proposal_of(ballot)
-        assert isinstance(body, m.Ballot)
-        if not proposal.excluded <= self.excludable():
-            return False
-        for seat in proposal.excluded & self.leaves.keys():
-            last = self.leaves[seat].body
-            assert isinstance(last, m.Leave)
-            if body.round <= last.last_round or body.cite < last.cite:
-                return False
-        return body.cite == 0 or self.is_agreed(body.cite, proposal)
-
-    def is_agreed(self, number: int, proposal: Proposal) -> bool:
-        """agreed(r, p): a quorum without the excluded in round r, and everybody who stays by then."""
-        key = (number, proposal)
-        if key not in self._known:
-            self._known[key] = self._find_agreed(number, proposal)
-        return self._known[key]
-
-    def _find_agreed(self, number: int, proposal: Proposal) -> bool:
-        by_then = self._voters(proposal, lambda round_: round_ <= number)
-        in_round = self._voters(proposal, lambda round_: round_ == number)
-        return self.live - proposal.gone <= by_then and is_quorum(in_round, self.live - proposal.excluded)
-
-    def _voters(self, proposal: Proposal, which: object) -> set[int]:
-        return {
-            seat
-            for (seat, round_), ballot in self._ballots.items()
-            if which(round_) and proposal_of(ballot) == proposal and self.usable(ballot)  # type: ignore[operator]
-        }
+        return (ballot.header.seat, ballot.signed.content) in self._counted().usable
 
     def agreed(self) -> tuple[int, Proposal] | None:
-        """The agreement of the highest round that this peer knows of."""
-        for number in sorted({round_ for _, round_ in self._ballots}, reverse=True):
-            found = {
-                proposal_of(ballot)
-                for (_, round_), ballot in self._ballots.items()
-                if round_ == number and self.usable(ballot)
-            }
-            for proposal in found:
-                if self.is_agreed(number, proposal):
-                    return number, proposal
-        return None
+        """The agreement of the highest round that this peer knows of: nothing else may be voted for.
+
+        agreed(r, p): a quorum of all but the excluded voted for p in round r, and by then everybody who stays.
+        """
+        agreed = self._counted().agreed
+        return (number := max(agreed), agreed[number][0]) if agreed else None
 
     def final(self) -> Final | None:
-        """The proposal that opens the next view, once it is agreed and confirmed."""
-        for number in sorted({round_ for _, round_ in self._ballots}):
-            citing: dict[Proposal, set[int]] = {}
-            for (seat, round_), ballot in self._ballots.items():
-                body = ballot.body
-                assert isinstance(body, m.Ballot)
-                if round_ == number and body.cite == number - 1 >= 1 and self.usable(ballot):
-                    citing.setdefault(proposal_of(ballot), set()).add(seat)
-            for proposal, seats in citing.items():
-                if is_quorum(seats, self.live - proposal.excluded):
-                    return Final(proposal, number - 1, self._own(proposal))
-        return None
+        """The proposal that opens the next view, once it is agreed and confirmed.
 
-    def _own(self, proposal: Proposal) -> tuple[tuple[int, bytes], ...]:
-        own: dict[int, bytes] = {}
-        for (seat, _), ballot in sorted(self._ballots.items()):
-            assert isinstance(ballot.body, m.Ballot)
-            if seat not in proposal.gone and proposal_of(ballot) == proposal:
-                own[seat] = ballot.body.own
-        return tuple(sorted(own.items()))
+        final(p): agreed(r, p), and a quorum of all but the excluded and the leavers voted for p in round r + 1,
+        citing r, all with the same digest for the next view.
+        """
+        return self._counted().final
 
     def highest_round(self) -> int:
         """The highest round in which anybody has voted; 0 if nobody has."""
-        return max((round_ for _, round_ in self._ballots), default=0)
+        return max((number for _, number in self._ballots), default=0)
 
     def last_own_round(self) -> tuple[int, int]:
         """(round, cited round) of this peer's last ballot; (0, 0) if there is none."""
+        last = self._last_own()
+        return (0, 0) if last is None else (_body(last).round, _body(last).cite)
+
+    def _last_own(self) -> m.Message | None:
         own = self._of(self.me) if self.me is not None else []
-        if not own:
-            return 0, 0
-        body = own[-1].body
-        assert isinstance(body, m.Ballot)
-        return body.round, body.cite
+        return own[-1] if own else None
+
+    def _has_last_ballot(self, seat: int, leave: m.Message) -> bool:
+        number = self._last_round(leave)
+        return number == 0 or (seat, number) in self._ballots
+
+    def _last_round(self, leave: m.Message) -> int:
+        assert isinstance(leave.body, m.Leave)
+        return leave.body.last_round if leave.header.view == self.view else 0
+
+    def _last_cite(self, leave: m.Message) -> int:
+        assert isinstance(leave.body, m.Leave)
+        return leave.body.cite if leave.header.view == self.view else 0
+
+    def _counted(self) -> _Tally:
+        """Round by round, since a ballot cites earlier rounds only."""
+        if self._tally is None:
+            tally, voters = _Tally(), dict[Proposal, set[int]]()
+            for number in sorted({number for _, number in self._ballots}):
+                self._count_round(number, tally, voters)
+            self._tally = tally
+        return self._tally
+
+    def _count_round(self, number: int, tally: _Tally, voters: dict[Proposal, set[int]]) -> None:
+        in_round: dict[Proposal, set[int]] = {}
+        confirming: dict[tuple[Proposal, bytes], set[int]] = {}
+        for seat in sorted(self.live):
+            for ballot in self._ballots.get((seat, number), []):
+                body, proposal = _body(ballot), proposal_of(ballot)
+                if not self._is_usable(body, proposal, tally):
+                    continue
+                tally.usable.add((seat, ballot.signed.content))
+                in_round.setdefault(proposal, set()).add(seat)
+                voters.setdefault(proposal, set()).add(seat)
+                if body.cite == number - 1:
+                    confirming.setdefault((proposal, body.opens), set()).add(seat)
+        left = self.excludable() & self.leaves.keys()
+        for (proposal, opens), seats in confirming.items():
+            if number > 1 and is_quorum(seats, self.live - proposal.excluded - left):
+                own = self._own_that_opens(proposal, opens)
+                if own is not None and tally.final is None:
+                    tally.final = Final(proposal, number - 1, own)
+        agreed = [
+            proposal
+            for proposal, seats in in_round.items()
+            if is_quorum(seats, self.live - proposal.excluded)
+            and self.live - proposal.gone <= voters[proposal]
+        ]
+        if agreed:
+            tally.agreed[number] = sorted(agreed, key=_order)
+
+    def _is_usable(self, body: m.Ballot, proposal: Proposal, tally: _Tally) -> bool:
+        if not proposal.excluded <= self.excludable():
+            return False
+        for seat in proposal.excluded & self.leaves.keys():
+            leave = self.leaves[seat]
+            if body.round <= self._last_round(leave) or body.cite < self._last_cite(leave):
+                return False
+        return body.cite == 0 or proposal in tally.agreed.get(body.cite, [])
+
+    def _said(self, seat: int, proposal: Proposal) -> set[bytes]:
+        """The own messages that a seat has named for the step of a proposal: one, or it lies."""
+        return {
+            _body(ballot).own
+            for ballot in self._of(seat)
+            if (ballot.header.step, ballot.header.previous) == (proposal.step, proposal.digest)
+        }
+
+    def _own(self, proposal: Proposal) -> tuple[tuple[int, bytes], ...]:
+        """What stands of each seat that stays; nothing of one that contradicted itself."""
+        said = ((seat, self._said(seat, proposal)) for seat in sorted(self.live - proposal.gone))
+        return tuple((seat, next(iter(owns)) if len(owns) == 1 else b"") for seat, owns in said)
+
+    def _own_that_opens(self, proposal: Proposal, opens: bytes) -> tuple[tuple[int, bytes], ...] | None:
+        """The reading of the survivors' own messages that was confirmed, if this peer can tell."""
+        seats = sorted(self.live - proposal.gone)
+        choices = [
+            sorted(self._said(seat, proposal) | ({b""} if self._lied(seat, proposal) else set()))
+            for seat in seats
+        ]
+        for reading in itertools.islice(itertools.product(*choices), MAX_READINGS):
+            own = tuple(zip(seats, reading, strict=True))
+            if proposal.opens(self.view, own) == opens:
+                return own
+        return None
+
+    def _lied(self, seat: int, proposal: Proposal) -> bool:
+        return len(self._said(seat, proposal)) > 1
 
     # -- voting --------------------------------------------------------------------------------------
 
-    def vote(
-        self, step: int, digest: bytes, suspects: frozenset[int], *, again: bool
-    ) -> tuple[Proposal, int, int] | None:
-        """(proposal, round, cite) of the ballot to sign now, or None.
+    def vote(self, step: int, digest: bytes, suspects: frozenset[int], *, again: bool) -> Vote | None:
+        """The ballot to sign now, or None.
 
         `step` and `digest` are where this peer stands, `suspects` those it would go on without. `again`: it is
         time for another round (about a second after the last ballot). Another round is voted in only when this
         peer would vote differently by now, or somebody is in a later round: a table without a quorum is quiet.
         """
         assert self.me is not None
-        last, cited = self.last_own_round()
-        behind = again and self.highest_round() > last
         known = self.agreed()
         if known is not None:
-            number, proposal = known
-            if self.me in proposal.gone or not (cited < number or behind):
-                return None
-            return proposal, max(last + 1, number + 1, self.highest_round() if behind else 0), number
-        wanted = suspects | self.excludable()
+            return self._vote_for_agreed(*known, again=again)
+        wanted = suspects | self.leaves.keys() | self.excludable()
         if self.me in wanted or not (wanted or self._ballots):
             return None
-        proposal = Proposal(step, digest, frozenset(wanted), self.excludable())
-        changed = again and proposal != self._last_proposal()
-        if last and not changed and not behind:
+        # Who leaves an agreement behind that nobody here knows can be done without, but not be discounted.
+        excluded = frozenset(
+            seat
+            for seat in self.excludable()
+            if seat not in self.leaves or self._last_cite(self.leaves[seat]) == 0
+        )
+        proposal = Proposal(step, digest, frozenset(wanted), excluded)
+        last, behind = self._last_own(), self._is_behind()
+        changed = last is None or proposal != proposal_of(last) or not self.usable(last)
+        if last is not None and not (again and (changed or behind)):
             return None
-        return proposal, max(last + 1, self.highest_round(), self._after_leavers()), 0
+        after = max(
+            (self._last_round(self.leaves[seat]) for seat in excluded & self.leaves.keys()), default=0
+        )
+        return Vote(proposal, max(self.last_own_round()[0] + 1, self.highest_round(), after + 1), 0, b"")
 
-    def _last_proposal(self) -> Proposal | None:
-        own = self._of(self.me) if self.me is not None else []
-        return proposal_of(own[-1]) if own else None
+    def _vote_for_agreed(self, number: int, proposal: Proposal, *, again: bool) -> Vote | None:
+        last, (last_round, cited) = self._last_own(), self.last_own_round()
+        opens = proposal.opens(self.view, self._own(proposal))
+        # A seat that the others go on without confirms that too: they may be too few without its vote.
+        at_once = cited < number and self.me not in proposal.gone
+        changed = last is None or cited < number or _body(last).opens != opens
+        if not at_once and not (again and (changed or self._is_behind())):
+            return None
+        highest = self.highest_round() if self._is_behind() else 0
+        return Vote(proposal, max(last_round + 1, number + 1, highest), number, opens)
 
-    def _after_leavers(self) -> int:
-        rounds = [leave.body.last_round for leave in self.leaves.values() if isinstance(leave.body, m.Leave)]
-        return max(rounds, default=0) + 1
+    def _is_behind(self) -> bool:
+        return self.highest_round() > self.last_own_round()[0]
 
     def all(self) -> list[m.Message]:
         """Everything, for who lacks it: LEAVEs first, then ballots by round and seat."""
-        ballots = sorted(self._ballots.items(), key=lambda entry: (entry[0][1], entry[0][0]))
-        return [self.leaves[seat] for seat in sorted(self.leaves)] + [ballot for _, ballot in ballots]
+        slots = sorted(self._ballots.items(), key=lambda entry: (entry[0][1], entry[0][0]))
+        ballots = [ballot for _, slot in slots for ballot in slot]
+        return [self.leaves[seat] for seat in sorted(self.leaves)] + ballots
 
 
-class Contradiction(Exception):
-    """Two messages of one seat that no honest peer signs both."""
+def _check_pair(one: m.Message, other: m.Message) -> None:
+    """Raises Contradiction if one seat cannot honestly have signed these two ballots."""
+    first, second = sorted((one, other), key=lambda ballot: (_body(ballot).round, ballot.signed.content))
+    a, b, seat = _body(first), _body(second), one.header.seat
+    if a.round == b.round:
+        raise Contradiction(PeerFault(seat, "P16", "two ballots in one round"), (first, second))
+    if a.cite > b.cite:
+        raise Contradiction(
+            PeerFault(seat, "P17", "a ballot cites less than an earlier one"), (first, second)
+        )
+    same_place = (first.header.step, first.header.previous) == (second.header.step, second.header.previous)
+    if same_place and a.own != b.own:
+        raise Contradiction(
+            PeerFault(seat, "P19", "two ballots name different own messages for one place in the log"),
+            (first, second),
+        )
 
-    def __init__(self, fault: PeerFault, messages: tuple[m.Message, m.Message]) -> None:
-        super().__init__(str(fault))
-        self.fault = fault
-        self.messages = messages
+
+def _check_leave(leave: m.Message, ballot: m.Message) -> None:
+    """Raises Contradiction if a ballot cannot come before a LEAVE of the same seat."""
+    last, vote = leave.body, _body(ballot)
+    assert isinstance(last, m.Leave)
+    later = leave.header.view < ballot.header.view
+    if later or vote.round > last.last_round or vote.cite > last.cite:
+        raise Contradiction(PeerFault(leave.header.seat, "P18", "a ballot after LEAVE"), (leave, ballot))
 
 
-def _round(ballot: m.Message) -> int:
+def _body(ballot: m.Message) -> m.Ballot:
     assert isinstance(ballot.body, m.Ballot)
-    return ballot.body.round
+    return ballot.body
+
+
+def _order(proposal: Proposal) -> tuple[int, bytes, list[int], list[int]]:
+    return proposal.step, proposal.digest, sorted(proposal.gone), sorted(proposal.excluded)

@@ -253,7 +253,8 @@ class Ballot:
     """Seals this view for its author, and votes to go on from the header's step and digest without `gone`.
 
     `excluded` are those of `gone` that left or are convicted; `own` is the content hash of the author's message
-    of that step (empty: none); `cite` is the round of the agreement that it confirms (0: it knows of none).
+    of that step (empty: none); `cite` is the round of the agreement that it confirms (0: it knows of none), and
+    `opens` the digest at which the next view begins by that agreement (empty if it cites none).
     """
 
     round: Annotated[int, Max(2**32 - 1)]
@@ -261,6 +262,7 @@ class Ballot:
     excluded: Annotated[tuple[Seat, ...], AtMost(MAX_SEATS)]
     own: MaybeNonce
     cite: Annotated[int, Max(2**32 - 1)]
+    opens: MaybeNonce
 
 
 @dataclass(frozen=True, slots=True)

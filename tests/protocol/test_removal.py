@@ -218,7 +218,8 @@ IDENTITIES = [IdentityKey.generate(Drbg(bytes([seat]))) for seat in range(3)]
 
 
 def ballot(seat: int, number: int, step: int = 7, **fields: object) -> m.Message:
-    body = dataclasses.replace(m.Ballot(number, (2,), (), b"", 0), **fields)  # type: ignore[arg-type]
+    opens = bytes(32) if fields.get("cite") else b""
+    body = dataclasses.replace(m.Ballot(number, (2,), (), b"", 0, opens), **fields)  # type: ignore[arg-type]
     return m.sign(IDENTITIES[seat], m.Header(bytes(32), 0, step, seat, bytes([step]) * 32), body)
 
 
