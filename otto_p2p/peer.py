@@ -25,7 +25,7 @@ from otto_protocol.here import Here, Stage
 from otto_protocol.roster import PROTOCOL_VERSION
 from otto_protocol.rules import View
 
-FOLLOW_SECONDS = 0.25
+LEAVE_SECONDS = 5.0  # for companions to leave in good order
 LOOPBACK = "127.0.0.1"
 BOT_NAMES = ("Anna", "Berta", "Centis", "Dace", "Emīls", "Fricis", "Guna", "Harijs", "Ieva")
 """Names of built-in players; in Latvia they spell the alphabet on the telephone."""
@@ -71,10 +71,15 @@ async def run_peer(
         if discovery is not None:
             nursery.start_soon(_find, discovery, mesh)
             nursery.start_soon(discovery.run)
+        gone = []
         for bot_settings, bot_journal in companions:
-            nursery.start_soon(_run_companion, bot_settings, bot_journal, table, port)
+            gone.append(trio.Event())
+            nursery.start_soon(_run_companion, bot_settings, bot_journal, table, port, gone[-1])
         nursery.start_soon(table.run)
         await screen(table, table.updates)
+        with trio.move_on_after(LEAVE_SECONDS):
+            for event in gone:
+                await event.wait()
         nursery.cancel_scope.cancel()
 
 
@@ -119,35 +124,36 @@ async def _find(discovery: Discovery, mesh: Mesh) -> None:
                 pass
 
 
-async def _run_companion(settings: Settings, journal: Journal, owner: Table, owner_port: int) -> None:
+async def _run_companion(
+    settings: Settings, journal: Journal, owner: Table, owner_port: int, gone: trio.Event
+) -> None:
     """A built-in player: a peer of its own that finds its owner through the loopback interface.
 
-    The others hear of it from its owner; it does not advertise itself.
+    The others hear of it from its owner; it does not advertise itself. It leaves when its owner does, and
+    then sets `gone`.
     """
+    settings = replace(settings, owner=owner.mesh.key)
     listeners = open_listeners(0)
     port = listening_port(listeners)
     own = functools.partial(_own_addresses, port)
     mesh = Mesh(journal.identity, listeners=listeners, port=port, own=own)
     mesh.add_candidate((Address(LOOPBACK, owner_port),), label="owner")
     table = Table(settings, journal, mesh, addresses=_texts(own()))
-    table.sit_at(owner.lobby.me.table)  # before it hears of anybody
     async with trio.open_nursery() as nursery:
         await nursery.start(table.run)
         await nursery.start(mesh.run)
-        nursery.start_soon(_follow, table, owner)
+        nursery.start_soon(_leave_together, table, owner)
         await play_by_itself(table, table.updates)
         nursery.cancel_scope.cancel()
+    gone.set()
 
 
-async def _follow(table: Table, owner: Table) -> None:
-    """Sit where the owner sits; once for each table, since it may have no seat left."""
-    followed = b""
-    while True:
-        wanted = owner.lobby.me.table
-        if wanted not in (followed, table.lobby.me.table) and table.lobby.stage == Stage.LOBBY:
-            followed = wanted
-            table.sit_at(wanted)
-        await trio.sleep(FOLLOW_SECONDS)
+async def _leave_together(table: Table, owner: Table) -> None:
+    """Leave when the owner leaves, and as it does."""
+    if await owner.left():
+        table.leave()
+    else:
+        table.close()
 
 
 async def play_by_itself(table: Controls, updates: trio.MemoryReceiveChannel[Update]) -> None:

@@ -52,6 +52,7 @@ LACKING = (1.0, 2.0, 4.0, 5.0)  # seconds between questions for what is missing;
 SILENT = 6.0  # an attempt to start ends when a member was not heard for so long
 STUCK = 20.0  # ... or when it does not come further for so long
 UNHEARD = 5.0  # a seat that was not heard for so long may be voted out, if somebody wants to go on
+REST = 3.0  # seconds after a game before a built-in player is ready for another one
 VOTE_AGAIN = 1.0  # between two rounds of ballots
 BACK = 8  # steps that are compared when logs differ
 FLUSH = 3.0  # the longest wait for the last messages to go out when we leave
@@ -69,6 +70,7 @@ class Settings:
     wanted: str | None = None  # name of the table to join
     own_table: bool = False  # open a table of one's own
     automatic: int = 0  # ready by itself when so many sit there (0: the person says when)
+    owner: bytes = b""  # whom a built-in player goes with
     transcript: Path | None = None
     keep_transcript: bool = True
     grace: float = 150.0  # seconds: who is not heard for so long, or overdue by so much, is voted out
@@ -99,6 +101,7 @@ class Table:
             pinned=settings.own_table,
             automatic=settings.automatic,
             hold=settings.automatic == 0,
+            owner=settings.owner,
         )
         self.engine: Engine | None = None
         self.join_line = ""
@@ -117,6 +120,7 @@ class Table:
         self._away: dict[bytes, str] = {}
         self._dropped: frozenset[bytes] = frozenset()  # whom the player does not want to wait for
         self._voted = 0.0
+        self._wake_at: float | None = None
         self._leaving = trio.Event()
         self._for_good = False
 
@@ -165,6 +169,11 @@ class Table:
         """Go away, but keep the seat: `join` comes back to it. The last update is Closed."""
         self._leaving.set()
 
+    async def left(self) -> bool:
+        """Wait for `leave` or `close`; whether it is for good."""
+        await self._leaving.wait()
+        return self._for_good
+
     def _wish(self, change: Callable[[], Iterable[Action]]) -> None:
         self._send_wish.send_nowait(change)
 
@@ -181,6 +190,7 @@ class Table:
             nursery.start_soon(self._tick)
             task_status.started()
             await self._leaving.wait()
+            await self._change(self.lobby.rest)
             if self._for_good:
                 await self._say_goodbye()
             await self._flush()
@@ -205,7 +215,7 @@ class Table:
                         self.journal.finish, match.id, None, None, MatchState.ABANDONED
                     )
             if bound is not None and not resumed:
-                actions = (*actions, *self.lobby.finished())
+                actions = (*actions, *self._finished())
             await self._do(actions)
 
     async def _say_goodbye(self) -> None:
@@ -453,13 +463,17 @@ class Table:
         self._stop_engine()
         self._last = engine.session
         self._nursery.start_soon(self._keep_match, engine.session)
+        return self._finished()
+
+    def _finished(self) -> Iterable[Action]:
+        self._wake_at = trio.current_time() + REST
         return self.lobby.finished()
 
     async def _give_up(self, engine: Engine) -> None:
         """This seat is out of a match that is not over."""
         self._stop_engine()
         await self._keep_match(engine.session)
-        await self._do(self.lobby.finished())
+        await self._do(self._finished())
 
     async def _keep_match(self, session: Session) -> None:
         path = None
@@ -552,6 +566,10 @@ class Table:
     async def _tick(self) -> None:
         while True:
             await trio.sleep(TICK)
+            if self._wake_at is not None and trio.current_time() > self._wake_at:
+                self._wake_at = None
+                if not self._leaving.is_set():
+                    await self._change(self.lobby.wake)
             if self.engine is None or self.lobby.stage < Stage.DEALT:
                 await self._tick_lobby()
             if self.engine is not None:

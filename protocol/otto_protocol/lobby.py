@@ -40,7 +40,15 @@ from otto_protocol.lobby_actions import (
 from otto_protocol.neighbours import Neighbours
 from otto_protocol.quorum import is_quorum
 from otto_protocol.roster import MAX_SEATS, PROTOCOL_VERSION, RULES_VERSION, Roster, Start, TableRules
-from otto_protocol.seating import Obstacle, better_table, is_full_without, obstacles, seated, would_seal
+from otto_protocol.seating import (
+    Obstacle,
+    better_table,
+    is_full_without,
+    obstacles,
+    ready_here,
+    seated,
+    would_seal,
+)
 
 
 class Lobby:
@@ -48,7 +56,8 @@ class Lobby:
 
     `table` is 16 fresh random bytes. `automatic` is 0 for a person; a built-in player has the number of
     people (itself included) that must sit before it is ready. With `hold` the peer does not seal by itself
-    but waits for `seal()`, so that the driver can count down; it follows others that have sealed.
+    but waits for `seal()`, so that the driver can count down; it follows others that have sealed. `owner` is
+    the key of the person that a built-in player goes with: to its table, and into no game without it.
     """
 
     def __init__(
@@ -64,6 +73,7 @@ class Lobby:
         indirect: bool = False,
         automatic: int = 0,
         hold: bool = False,
+        owner: bytes = b"",
     ) -> None:
         """Sits down at a table of its own. Raises LocalError for a name or terms that are not possible."""
         if (problem := name_problem(name)) is not None:
@@ -78,6 +88,8 @@ class Lobby:
         self._made = 0  # tables opened because another one was full
         self._hold = hold
         self._automatic = automatic
+        self._owner = owner
+        self._resting = False
         self._started = False
         self._published: Here | None = None
         self.neighbours = Neighbours(identity.public)
@@ -141,7 +153,8 @@ class Lobby:
 
     def private(self) -> tuple[object, ...]:
         """What its record does not show but its behaviour depends on (for telling states apart)."""
-        return (self._started, self._made, self._full, self._automatic, tuple(self._spent.items()))
+        spent = tuple(self._spent.items())
+        return (self._started, self._made, self._full, self._automatic, self._resting, spent)
 
     def copy(self) -> Self:
         """An independent lobby in the same state (for exploring what may happen)."""
@@ -284,6 +297,19 @@ class Lobby:
         self._me = replace(self._me, automatic=players > 0)
         return self._settle(always=True)
 
+    def rest(self) -> tuple[Action, ...]:
+        """Into no game from now on, not even a built-in player (its person is about to leave)."""
+        self._resting = True
+        done = self._give_up(Cause.OWN_WISH)
+        if self._me.stage == Stage.LOBBY:
+            self._me = replace(self._me, ready=int(Ready.NO))
+        return (*done, *self._settle())
+
+    def wake(self) -> tuple[Action, ...]:
+        """The end of what `rest` and `finished` begin: a built-in player is ready by itself again."""
+        self._resting = False
+        return self._settle()
+
     # The way into the game
 
     def seal(self) -> tuple[Action, ...]:
@@ -307,7 +333,11 @@ class Lobby:
         return (*self._give_up(Cause.SILENT, key), *self._settle())
 
     def finished(self) -> tuple[Action, ...]:
-        """The game is over for this peer (played, left, or dropped): back to the lobby of the same table."""
+        """The game is over for this peer (played, left, or dropped): back to the lobby of the same table.
+
+        A built-in player rests until `wake`: people want to look at the result, or leave.
+        """
+        self._resting = self._automatic > 0
         if self._me.stage != Stage.LOBBY:
             self._me = replace(self._to_lobby(), ready=int(Ready.NO), pinned=True)
         return self._settle()
@@ -341,10 +371,22 @@ class Lobby:
         ready = me.ready
         if me.stage == Stage.LOBBY:
             if self._automatic:
-                ready = Ready.YES if me.key in listed and len(listed) >= self._automatic else Ready.NO
+                ready = Ready.YES if self._wants_to_play(listed, there) else Ready.NO
             elif ready == Ready.WITHOUT and not set(listed) <= set(me.seated):
                 ready = Ready.YES
         self._me = replace(me, seated=listed, reached=reached, ready=int(ready))
+
+    def _wants_to_play(self, listed: tuple[bytes, ...], there: Mapping[bytes, Here]) -> bool:
+        """Whether a built-in player is ready: enough people sit here, its owner is not to be left out."""
+        if self._resting or self._me.key not in listed or len(listed) < self._automatic:
+            return False
+        if not self._owner:
+            return True
+        owner = there.get(self._owner) if self._owner in listed else None
+        if owner is None:
+            return False
+        unasked = all(there[key].ready != Ready.WITHOUT for key in listed if key in there)
+        return unasked or ready_here(self._me, owner)
 
     def _end_attempt(self) -> tuple[Action, ...]:
         """Give an attempt up as soon as somebody of the roster has, or can no longer be part of it."""
@@ -388,7 +430,7 @@ class Lobby:
         if is_full_without(me.key, me.terms.seats, me.seated, there):
             self._made += 1
             return self._move(tagged_hash("table", self._seed, self._made.to_bytes(8, "big"))[:16], full=True)
-        if not me.pinned and (table := better_table(me, there.values(), self._full)) is not None:
+        if (table := self._wanted_table(there)) is not None:
             return self._move(table, full=False)
         people = [record for record in there.values() if record.table == me.table]
         terms = max((record.terms for record in people), key=Terms.rank)
@@ -400,6 +442,14 @@ class Lobby:
             ready=me.ready if terms.value() == me.terms.value() else int(Ready.NO),
         )
         return ()
+
+    def _wanted_table(self, there: Mapping[bytes, Here]) -> bytes | None:
+        """The table to move to, or None: the owner's for who has one, else the best for all of this table."""
+        owner = there.get(self._owner)
+        if owner is not None:
+            away = owner.table != self._me.table and owner.table not in self._full
+            return owner.table if away else None
+        return None if self._me.pinned else better_table(self._me, there.values(), self._full)
 
     def _move(self, table: bytes, *, full: bool) -> tuple[Action, ...]:
         me = self._me
