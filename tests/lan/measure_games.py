@@ -30,8 +30,8 @@ class Figures:
 
     def __str__(self) -> str:
         return (
-            f"{self.count} peers: first link {self.first_link:.2f} s, full mesh {self.full_mesh:.2f} s, all hands "
-            f"{self.first_hand:.2f} s, {self.turns} turns, end {self.end:.1f} s"
+            f"{self.count} peers: first link {self.first_link:.2f} s, full mesh {self.full_mesh:.2f} s, "
+            f"all hands {self.first_hand:.2f} s, {self.turns} turns, end {self.end:.1f} s"
         )
 
 
@@ -53,7 +53,7 @@ def _number(address: str) -> str:
 
 
 def measured(lan: Lan, folder: Path, count: int, seconds: float, options: Sequence[str] = ()) -> Figures:
-    """A whole game of `count` peers, one a host, who find each other by mDNS alone; all transcripts verified."""
+    """A whole game of `count` peers, one a host, found by mDNS alone; all transcripts are verified."""
     decks = "2" if count > 4 else "1"
     hosts = lan.hosts(count)
     players = [Player(host, folder, "--players", str(count), "--decks", decks, *options) for host in hosts]

@@ -1,4 +1,4 @@
-"""The installed command as players of the test LAN: started in their hosts, followed line by line, verified."""
+"""The installed command as players of the test LAN: started in their hosts, followed line by line."""
 
 from __future__ import annotations
 
@@ -95,7 +95,9 @@ class Verdict:
 
 def verified(player: Player) -> Verdict:
     """Verify the transcript of a player with the installed command."""
-    found = player.host.run(["otto-p2p", "verify", str(player.transcript)], env={"LANGUAGE": "en"}, timeout=120)
+    found = player.host.run(
+        ["otto-p2p", "verify", str(player.transcript)], env={"LANGUAGE": "en"}, timeout=120
+    )
     digest = re.search(r"\b[0-9a-f]{64}\b", found.stdout)
     return Verdict(found.returncode, found.stdout + found.stderr, digest[0] if digest else "")
 
@@ -118,4 +120,5 @@ def play_to_the_end(players: Sequence[Player], seconds: float) -> None:
     assert not [line for one in players for _, line in one.lines if "Traceback" in line]
     verdicts = [verified(one) for one in players]
     assert [verdict.status for verdict in verdicts] == [0] * len(players), verdicts
-    assert len({verdict.digest for verdict in verdicts}) == 1 and verdicts[0].digest, verdicts
+    assert verdicts[0].digest
+    assert {verdict.digest for verdict in verdicts} == {verdicts[0].digest}
