@@ -246,7 +246,7 @@ def _happen(new: Draft, event: Event) -> None:
             new.bonus = new.claims[first] or ()
         case Event.DUEL_VOID:
             new.duel, new.dueled = None, False
-        case Event.NO_HAND | Event.PILE_EMPTY | Event.LAST_SEAT:
+        case Event.NO_HAND | Event.PILE_EMPTY | Event.SHUFFLE_VOID | Event.LAST_SEAT:
             pass
         case _:
             assert_never(event)

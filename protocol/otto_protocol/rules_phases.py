@@ -60,6 +60,7 @@ class Event(Enum):
     NO_OTTO = "nobody has said Otto: the next turn"
     TURN_VOID = "the leader is gone before the card was opened (R20): the next turn"
     DUEL_VOID = "the challenged player is gone (R20)"
+    SHUFFLE_VOID = "players are gone while the spent pile is shuffled (R20): their cards are a draw pile"
     LAST_SEAT = "one player is left (R20)"
 
     __hash__ = object.__hash__
@@ -99,6 +100,7 @@ TABLE: dict[tuple[Phase, type[Move] | Event], Phase] = {
     (_P.SCORE, _E.ALL_DONE): _P.END,
     **{(phase, _E.TURN_VOID): _P.LEAD for phase in BEFORE_OPEN_LEAD},
     **{(phase, _E.DUEL_VOID): _P.LEAD for phase in IN_DUEL},
+    (_P.RESHUFFLE, _E.SHUFFLE_VOID): _P.DRAW,
     **{(phase, _E.LAST_SEAT): _P.END for phase in _P if phase not in (_P.SCORE, _P.END)},
 }
 """Every step that a game can take. What is not in it is illegal; the docs are made from it."""

@@ -139,6 +139,8 @@ def _in_flight(new: Draft) -> None:
         happen(new, Event.TURN_VOID)
     elif new.duel is not None and new.duel.target not in new.live:
         happen(new, Event.DUEL_VOID)
+    elif new.phase is Phase.RESHUFFLE:
+        happen(new, Event.SHUFFLE_VOID)
     elif new.leader not in new.live and new.phase is Phase.CHOOSE:
         new.leader = clockwise(new.order, new.live, new.leader)[0]
     new.entitled = tuple(seat for seat in new.entitled if seat in new.live)

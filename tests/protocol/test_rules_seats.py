@@ -177,6 +177,20 @@ def test_r20_lost_between_its_draw_and_the_reshuffle() -> None:
     assert awaited(state) == (2, 3)
 
 
+def test_r20_a_reshuffle_under_way_gives_way_to_the_healed_pile() -> None:
+    state = between_two_draws().state
+    for seat in (1, 2, 3):
+        state = apply(state, Exchange(seat, True))
+    state = apply(state, Drawn())
+    removal = remove_seats(state, {0})
+    after = healed(removal.state, len(removal.hidden.dead))
+    assert (after.phase, [seat for seat, _ in after.draws]) == (Phase.DRAW, [2, 3])
+    assert len(after.pile) + len(after.draws) == len(removal.hidden.dead)  # no card is lost
+    nobody_is_owed = remove_seats(state, {2, 3})
+    after = healed(nobody_is_owed.state, len(nobody_is_owed.hidden.dead))
+    assert (after.phase, awaited(after)) == (Phase.COLLECT, (1,))
+
+
 def test_r20_nothing_can_be_played_before_the_heal() -> None:
     game = four()
     removal = remove_seats(game.state, {3})
