@@ -102,7 +102,7 @@ def judge(evidence: Transcript, rng: Rng) -> Proven | Failed:
             replay.hear(signed)
         replay.settle()
     except _Failure as failure:
-        found = failure.failed
+        found = replay.accused.get(seat, failure.failed)  # several may be at fault in one step
         if found.seat == seat:
             return Proven(start.roster, seat, found.rule, found.text)
         return Failed(found.step, None, "F5", found.text)
@@ -165,7 +165,7 @@ class _Replay:
         self._rng = rng
         self._spoken: dict[int, Spoken] = {}
         self._contents: dict[tuple[int, int, int], bytes] = {}
-        self._accused: dict[int, Failed] = {}
+        self.accused: dict[int, Failed] = {}
         self._ballots = Ballots(self.replica.live)
         self._next: Replica | None = None
         self._past: dict[tuple[int, int], Replica] = {}
@@ -179,7 +179,7 @@ class _Replay:
             self._fail("F2", f"a message said to be of seat {seat} is not signed by it")
         stray, self._stray = self._stray, None
         self._hear_signed(signed)
-        if stray is not None and seat not in self._accused:
+        if stray is not None and seat not in self.accused:
             raise _Failure(stray)
 
     def _hear_signed(self, signed: m.Signed) -> None:
@@ -200,12 +200,12 @@ class _Replay:
 
     def settle(self) -> None:
         """Close the step if it is complete. Raises _Failure if an accused seat is still at the table."""
-        while self._is_complete() and not self._accused and self.replica.phase is not Phase.OVER:
+        while self._is_complete() and not self.accused and self.replica.phase is not Phase.OVER:
             after = self._after_step()
             if after is None:
                 break
             self._move_to(after)
-        for failed in self._accused.values():
+        for failed in self.accused.values():
             raise _Failure(failed)
         if self._stray is not None:
             raise _Failure(self._stray)
@@ -223,7 +223,7 @@ class _Replay:
             if (header.view, header.step) == (self.replica.view, self.replica.step):
                 self._spoken.pop(header.seat, None)  # both are void
             return
-        if self._is_complete() and not self._accused:
+        if self._is_complete() and not self.accused:
             self.settle()
         replica = self.replica
         if known is not None or replica.phase is Phase.OVER:
@@ -282,13 +282,13 @@ class _Replay:
             if own and said is not None:
                 standing[seat] = said
         self._move_to(self.replica.without(proposal.gone, standing, final.digest(self.replica.view)))
-        self.expelled += [self._accused.pop(seat) for seat in sorted(proposal.gone) if seat in self._accused]
+        self.expelled += [self.accused.pop(seat) for seat in sorted(proposal.gone) if seat in self.accused]
         self._ballots = Ballots(self.replica.live, view=self.replica.view, left=self._ballots.leaves)
-        self._ballots.convict(self._accused)
+        self._ballots.convict(self.accused)
 
     def _after_step(self) -> Replica | None:
         """The replica after a complete step that ballots follow: they may be about it, or about the next."""
-        if self._next is None and self._is_complete() and not self._accused:
+        if self._next is None and self._is_complete() and not self.accused:
             try:
                 self._next = self.replica.advance(self._spoken, self._rng)
             except StepFaults as error:
@@ -304,10 +304,10 @@ class _Replay:
 
     def _accuse(self, fault: PeerFault) -> None:
         failed = Failed(self.replica.step, fault.culprit, fault.rule, fault.text)
-        self._accused.setdefault(fault.culprit, failed)
+        self.accused.setdefault(fault.culprit, failed)
         self._ballots.convict((fault.culprit,))
 
     def _fail(self, rule: str, text: str) -> NoReturn:
-        for failed in self._accused.values():
+        for failed in self.accused.values():
             raise _Failure(failed)
         raise _Failure(Failed(self.replica.step, None, rule, text))

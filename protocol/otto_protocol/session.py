@@ -242,6 +242,8 @@ class Session:
         if conviction.step == self.replica.step:
             spoken = sorted(self._spoken.items())
             said += [one.message.signed for seat, one in spoken if seat != conviction.seat]
+            others = [one for one in self.convicted.values() if one is not conviction]
+            said += [m.parse_signed(one.messages[0]) for one in others if one.step == conviction.step]
         return Transcript(PROTOCOL_VERSION, self.start, tuple(said), accused)
 
     # -- the player ----------------------------------------------------------------------------------
