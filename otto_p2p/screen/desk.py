@@ -112,6 +112,11 @@ class Desk:
         if self.options.auto:
             self.leave()
 
+    @property
+    def playing(self) -> bool:
+        """Whether a match is on that leaving would leave."""
+        return self.game is not None and self.ended is None and not self.game.update.over
+
     def match_lines(self) -> list[str]:
         """The end of the match: its points, and where its transcript is."""
         lines: list[str] = []
@@ -187,7 +192,7 @@ class Desk:
         if page is Page.LEAVE:
             if key in ("q", "enter"):
                 self.leave()
-            elif key == "k" and self.game is not None:
+            elif key == "k" and self.playing:
                 self.go_away()
             else:
                 self.close()

@@ -85,7 +85,7 @@ def _page(desk: Desk, cells: int) -> tuple[str, list[Row]]:
         case _:
             text = (
                 _("Leave this table?")
-                if desk.game is None
+                if not desk.playing
                 else _(
                     "Leave the game for good? The others play on without you. "
                     "Or keep your seat, and come back to it with the same command."
@@ -97,7 +97,7 @@ def _page(desk: Desk, cells: int) -> tuple[str, list[Row]]:
 def _way_out(desk: Desk) -> tuple[str, str]:
     """What the button at the bottom of a page says, and what a click on it means."""
     match desk.page:
-        case Page.LEAVE if desk.game is not None:
+        case Page.LEAVE if desk.playing:
             return _("Enter: leave · k: keep the seat · Esc: stay"), "key:q"
         case Page.LEAVE:
             return _("Enter: leave · Esc: stay"), "key:q"

@@ -85,7 +85,8 @@ def _paint_laid(board: Board, x: int, y: int, seat: int, game: GameModel, view: 
     """The card on the table; without one, what is the matter with the player."""
     state, update = view.state, game.update
     if seat in update.away or seat not in update.live:
-        board.put(x, y, fit(away_word(update.away.get(seat, "left")), limit - x), "alert")
+        word = away_word(update.away.get(seat, "")) if seat in update.live else _("gone")
+        board.put(x, y, fit(word, limit - x), "alert")
     elif seat == update.seat and state.phase is Phase.CHOOSE:
         return
     elif seat == state.leader and state.said is not None:

@@ -26,10 +26,18 @@ class Narrator:
         """The sentences for what is new in this update."""
         if update.game != self._game:
             self._game, self._turn, self._guess, self._mine = update.game, -1, None, frozenset()
-        told = []
-        for move in update.happened:
-            told += self._move(move, people)
+        told: list[str] = []
         view = update.view
+        for move in update.happened:
+            # One update can have the end of a turn and the first move of the next one.
+            match move:
+                case moves.Lead(seat=seat) | moves.Challenge(seat=seat):
+                    if view is not None and seat == view.state.leader:
+                        told += self._drawn(view)
+                        told += self._new_turn(view, people)
+                case _:
+                    pass
+            told += self._move(move, people)
         if view is not None:
             told += self._drawn(view)
             told += self._new_turn(view, people)

@@ -15,8 +15,9 @@ from otto_p2p.screen.desk import Page
 from otto_p2p.screen.moments import DuelMoment, OttoMoment
 from otto_p2p.screen.paint_hand import window
 from otto_p2p.screen.paint_pages import paint
+from otto_p2p.texts.events import Narrator
 from otto_p2p.ui.questions import Kind
-from otto_p2p.updates import GameUpdate, LobbyUpdate, News, Notice
+from otto_p2p.updates import GameUpdate, LobbyUpdate, News, Notice, Update
 from otto_protocol import moves
 from otto_protocol.cards import short
 from otto_protocol.lobby_actions import Cause
@@ -427,3 +428,25 @@ def test_a_start_that_was_given_up_leads_back_to_the_lobby() -> None:
     assert "nothing is heard from Berta" in played.desk.lobby.trouble
     assert "The game did not start" in played.text()
     assert isinstance(played.desk.lobby.update, LobbyUpdate)
+
+
+def test_a_turn_is_announced_before_its_first_card() -> None:
+    """A session tells several moves at once: the end of a turn and the lead of the next one."""
+    played = Played()
+    told: list[GameUpdate] = []
+    played.until(Kind.ANSWER)
+    show = played.table.tell
+
+    def tell(update: Update) -> None:
+        if isinstance(update, GameUpdate):
+            told.append(update)
+        show(update)
+
+    played.table.tell = tell
+    while not any(isinstance(move, moves.Lead) for update in told for move in update.happened):
+        played.key("enter")
+    lead = next(n for n, u in enumerate(told) if any(isinstance(m, moves.Lead) for m in u.happened))
+    happened = tuple(move for update in told[: lead + 1] for move in update.happened)
+    sentences = Narrator().tell(replace(told[lead], happened=happened), played.game.people)
+    turn = next(n for n, text in enumerate(sentences) if text.startswith("Turn "))
+    assert "says:" in sentences[turn + 1] or "say:" in sentences[turn + 1]

@@ -44,6 +44,9 @@ def play(terminal: ScreenTerminal, language: str, *, mouse: bool) -> int:
             terminal.read(0.5)
             while terminal.read(0.02):
                 pass
+        elif "▀▀█▀▀" in terminal.text:
+            terminal.type("\r")  # Otto has been seen enough
+            terminal.read(0.3)
         else:
             terminal.read(0.05)
     return presses
