@@ -320,7 +320,8 @@ class Ballots:
     def _is_usable(self, body: m.Ballot, proposal: Proposal, tally: _Tally) -> bool:
         if not proposal.excluded <= self.excludable():
             return False
-        for seat in proposal.excluded & self.leaves.keys():
+        # A convict could void with its LEAVE what honest peers have cited already: for it only evidence counts.
+        for seat in (proposal.excluded & self.leaves.keys()) - self._convicted:
             leave = self.leaves[seat]
             if body.round <= self._last_round(leave) or body.cite < self._last_cite(leave):
                 return False
@@ -375,7 +376,7 @@ class Ballots:
         excluded = frozenset(
             seat
             for seat in self.excludable()
-            if seat not in self.leaves or self._last_cite(self.leaves[seat]) == 0
+            if seat in self._convicted or seat not in self.leaves or self._last_cite(self.leaves[seat]) == 0
         )
         proposal = Proposal(step, digest, frozenset(wanted), excluded)
         last, behind = self._last_own(), self._is_behind()
@@ -383,7 +384,11 @@ class Ballots:
         if last is not None and not (again and (changed or behind)):
             return None
         after = max(
-            (self._last_round(self.leaves[seat]) for seat in excluded & self.leaves.keys()), default=0
+            (
+                self._last_round(self.leaves[seat])
+                for seat in (excluded & self.leaves.keys()) - self._convicted
+            ),
+            default=0,
         )
         return Vote(proposal, max(self.last_own_round()[0] + 1, self.highest_round(), after + 1), 0, b"")
 
