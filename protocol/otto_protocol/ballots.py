@@ -290,32 +290,48 @@ class Ballots:
         return self._tally
 
     def _count_round(self, number: int, tally: _Tally, voters: dict[Proposal, set[int]]) -> None:
-        in_round: dict[Proposal, set[int]] = {}
-        confirming: dict[tuple[Proposal, bytes], set[int]] = {}
+        in_round: dict[Proposal, dict[int, int]] = {}  # by seat: the round that it cites
+        confirming: dict[tuple[Proposal, bytes], dict[int, int]] = {}
         for seat in sorted(self.live):
             for ballot in self._ballots.get((seat, number), []):
                 body, proposal = _body(ballot), proposal_of(ballot)
                 if not self._is_usable(body, proposal, tally):
                     continue
                 tally.usable.add((seat, ballot.signed.content))
-                in_round.setdefault(proposal, set()).add(seat)
                 voters.setdefault(proposal, set()).add(seat)
-                if body.cite == number - 1:
-                    confirming.setdefault((proposal, body.opens), set()).add(seat)
-        left = self.excludable() & self.leaves.keys()
-        for (proposal, opens), seats in confirming.items():
-            if number > 1 and is_quorum(seats, self.live - proposal.excluded - left):
+                cited = in_round.setdefault(proposal, {})
+                cited[seat] = max(body.cite, cited.get(seat, 0))
+                if body.cite and body.cite == number - 1:
+                    confirming.setdefault((proposal, body.opens), {})[seat] = body.cite
+        for (proposal, opens), cited in confirming.items():
+            if tally.final is None and self._decide(cited, number, proposal):
                 own = self._own_that_opens(proposal, opens)
-                if own is not None and tally.final is None:
-                    tally.final = Final(proposal, number - 1, own)
+                tally.final = None if own is None else Final(proposal, number - 1, own)
         agreed = [
             proposal
-            for proposal, seats in in_round.items()
-            if is_quorum(seats, self.live - proposal.excluded)
-            and self.live - proposal.gone <= voters[proposal]
+            for proposal, cited in in_round.items()
+            if self._decide(cited, number, proposal) and self.live - proposal.gone <= voters[proposal]
         ]
         if agreed:
             tally.agreed[number] = sorted(agreed, key=_order)
+
+    def _decide(self, cited: Mapping[int, int], number: int, proposal: Proposal) -> bool:
+        """Whether who voted for a proposal in a round (and cited what) are a quorum.
+
+        Whom the proposal excludes is not counted. Who has left need not be, for ballots of later rounds than
+        its last one that cite at least what it cited: else those who agreed with it could wait for it for ever.
+        """
+        seats = self.live - proposal.excluded
+        left = sorted((self.excludable() & self.leaves.keys()) - proposal.excluded)
+        for size in range(len(left) + 1):
+            for without in itertools.combinations(left, size):
+                leaves = [self.leaves[seat] for seat in without]
+                least = max((self._last_cite(leave) for leave in leaves), default=0)
+                if number <= max((self._last_round(leave) for leave in leaves), default=0):
+                    continue
+                if is_quorum({seat for seat, cite in cited.items() if cite >= least}, seats - {*without}):
+                    return True
+        return False
 
     def _is_usable(self, body: m.Ballot, proposal: Proposal, tally: _Tally) -> bool:
         if not proposal.excluded <= self.excludable():
@@ -404,7 +420,10 @@ class Ballots:
         return Vote(proposal, max(last_round + 1, number + 1, highest), number, opens)
 
     def _is_behind(self) -> bool:
-        return self.highest_round() > self.last_own_round()[0]
+        """Whether somebody votes in a later round, or left in this peer's one: only later ballots do without it."""
+        last = self.last_own_round()[0]
+        left = (self._last_round(self.leaves[seat]) for seat in self.excludable() & self.leaves.keys())
+        return self.highest_round() > last or (last > 0 and max(left, default=0) >= last)
 
     def all(self) -> list[m.Message]:
         """Everything, for who lacks it: LEAVEs first, then ballots by round and seat."""
