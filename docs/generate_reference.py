@@ -154,7 +154,7 @@ def layers(package: str) -> list[list[str]]:
     project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))
     for contract in project["tool"]["importlinter"]["contracts"]:
         if contract.get("containers") == [package]:
-            return [re.split(r" [:|] ", layer) for layer in contract["layers"]]
+            return [[name.strip("()") for name in re.split(r" [:|] ", layer)] for layer in contract["layers"]]
     raise LookupError(package)
 
 

@@ -24,6 +24,6 @@ PROTOCOL_RULES: dict[str, str] = {
     "P15": "a message that is signed for this match names this match in its header",
     "P16": "one ballot of a seat in each round of a view",
     "P17": "a later ballot of a seat cites at least what an earlier one cites",
-    "P18": "no ballot after LEAVE: none in a later round, none that cites more",
-    "P19": "all ballots of a seat for one step name the same own message",
+    "P18": "one LEAVE, and no ballot after it: none in a later round or view, none that cites more",
+    "P19": "all ballots of a seat for one place in the log name the same own message",
 }

@@ -255,6 +255,7 @@ def test_p17_a_later_ballot_cites_less() -> None:
 def test_p18_a_ballot_after_leave() -> None:
     assert contradiction(leave(1, 2), ballot(1, 3)) == "P18"
     assert contradiction(leave(1, 3, cite=1), ballot(1, 3, cite=2)) == "P18"
+    assert contradiction(leave(1, 3), leave(1, 2)) == "P18"
 
 
 def test_p19_two_own_messages_for_one_step() -> None:
@@ -282,6 +283,8 @@ def test_ballots_that_make_no_sense_are_ignored() -> None:
     for bad in (
         ballot(1, 0),
         ballot(1, 1, cite=1),
+        ballot(1, 2, cite=1, opens=b""),
+        ballot(1, 2, opens=bytes(32)),
         ballot(1, 1, gone=(2, 0)),
         ballot(1, 1, gone=(2, 2)),
         ballot(1, 1, excluded=(0,)),
