@@ -22,6 +22,7 @@ _TAGS = range(0xE0000, 0xE0080)
 # Marks that stand beside their letter, and jamo: zero, one or two cells, as the terminal likes.
 _UNSETTLED = ("Mc", "Me")
 _MOST_MARKS = 3
+_ASCII = {ELLIPSIS: ".", "·": "-", "×": "x", "█": "#"}
 
 
 @functools.lru_cache(maxsize=4096)
@@ -115,7 +116,7 @@ def ascii_for(cluster: str, size: int) -> str:
     """A stand-in of the same width for a terminal that has only ASCII: the bare letter, else "?"."""
     if cluster.isascii():
         return cluster
-    if cluster in (ELLIPSIS, "·"):
-        return "." if cluster == ELLIPSIS else "-"
+    if cluster in _ASCII:
+        return _ASCII[cluster]
     bare = "".join(c for c in unicodedata.normalize("NFKD", cluster) if c.isascii() and c.isprintable())
     return bare if len(bare) == size else UNKNOWN * size

@@ -15,7 +15,6 @@ from otto_p2p.texts import news, results
 from otto_p2p.texts.safe import safe
 from otto_p2p.updates import Closed, Controls, GameUpdate, LobbyUpdate, MatchEnded, News, Notice, Update
 from otto_protocol.hashing import Rng
-from otto_protocol.here import Ready
 
 SWITCHES = ("automatic", "animation", "bell", "memory", "light")
 """What can be switched while playing, in the order of the settings page."""
@@ -66,8 +65,6 @@ class Desk:
         match update:
             case LobbyUpdate():
                 self.lobby.show(update, clock)
-                if self.options.auto and self.lobby.me is not None and not self.lobby.me.ready:
-                    self._table.ready(Ready.YES)
             case GameUpdate():
                 self._show_game(update, clock)
             case Notice():

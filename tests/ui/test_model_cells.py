@@ -69,7 +69,7 @@ def test_more_lines_than_allowed_end_in_an_ellipsis() -> None:
 
 
 @pytest.mark.parametrize(
-    ("char", "size", "shown"), [("ā", 1, "a"), ("漢", 2, "??"), ("…", 1, "."), ("x", 1, "x")]
+    ("char", "size", "shown"), [("ā", 1, "a"), ("漢", 2, "??"), ("…", 1, "."), ("×", 1, "x"), ("x", 1, "x")]
 )
 def test_ascii_keeps_the_width(char: str, size: int, shown: str) -> None:
     assert ascii_for(char, size) == shown
