@@ -11,17 +11,19 @@ import copy
 import enum
 import functools
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from otto_protocol import messages as m
 from otto_protocol import moves
 from otto_protocol.audit import Failed, Proven, Verified, audit, judge
 from otto_protocol.errors import DecodeError, PeerFault
+from otto_protocol.cards import number
 from otto_protocol.hashing import Drbg
 from otto_protocol.lab import Chooser, Lab
 from otto_protocol.phases import BEFORE_DEAL, Phase
 from otto_protocol.roster import TableRules
+from otto_protocol.rules_legal import View
 from otto_protocol.session import Conviction, Convicted, Outgoing, Session
 from otto_protocol.speaker import Note
 from otto_protocol.transcript import Transcript, dump, load
@@ -67,9 +69,16 @@ class Cheat:
         """What the seat's own session says and believes to have said, instead of `body`."""
         return body, note
 
-    def idle(self, table: Table) -> Iterable[Sent]:
-        """What the seat sends when nothing else happens at the table."""
+    def begin(self, table: Table) -> Iterable[Sent]:
+        """What the seat sends before anything else happens."""
         return []
+
+    def tick(self, table: Table) -> Iterable[Sent]:
+        """What the seat sends besides, asked again and again."""
+        return []
+
+    def after(self, table: Table) -> None:
+        """What must hold once the cheat is dealt with; raises AssertionError."""
 
 
 @dataclass
@@ -107,6 +116,7 @@ class Table:
     cheat: Cheat = field(default_factory=Cheat)
     cheater: int | None = None
     culprits: set[int] = field(default_factory=set)  # the cheating seat and its accomplices
+    meant: int = 0  # the seat that a special moment is about
     done_step: int | None = None  # where the table stood when the cheat was over
     kind: type | tuple[type, ...] | None = None
     queues: list[deque[bytes]] = field(default_factory=list)
@@ -157,8 +167,8 @@ class Table:
     def header(self, session: Session | None = None) -> m.Header:
         """The header of a message of the cheating seat where `session` stands (default: the first honest one)."""
         assert self.cheater is not None
-        there = session or self.honest()[0]
-        seat = self.cheater if session is None or session.seat not in self.culprits else session.seat
+        there = session or max(self.honest(), key=lambda one: (one.replica.view, one.replica.step))
+        seat = session.seat if session is not None and session.seat in self.culprits else self.cheater
         replica = there.replica
         return m.Header(replica.match, replica.view, replica.step, seat, replica.digest)
 
@@ -171,6 +181,7 @@ class Table:
             queues=[deque(queue) for queue in self.queues],
             gone=set(self.gone),
             wires=list(self.wires),
+            meant=self.meant,
         )
 
     # -- one thing after the other -------------------------------------------------------------------
@@ -226,11 +237,16 @@ class Table:
                 self.convictions[key] = event.conviction
                 self.evidence[key] = session.evidence(event.conviction)
 
-    def bustle(self) -> bool:
-        """Everybody does what there is to do, until nothing is left; False if there was nothing."""
+    def bustle(self, until: Callable[[Session], bool]) -> bool:
+        """Everybody does what there is to do, until nothing is left or this holds; False if there was nothing."""
         moved = False
         for _ in range(LIMIT):
             busy = False
+            if self.reached(until):
+                return True
+            for sent in self.cheat.tick(self) if self.cheater is not None else ():
+                self.deliver(sent, self.cheater or 0)
+                busy = True
             for session in self.sessions:
                 if session.seat in self.gone or self.is_caught(session):
                     continue
@@ -280,22 +296,21 @@ class Table:
         """Go on until this holds at every honest session (or the session is out)."""
         tries = 0
         for _ in range(LIMIT):
-            if self.cheat.done and self.done_step is None:
-                self.done_step = max(s.replica.step for s in self.honest())
-            if all(until(s) or s.out for s in self.honest()):
+            if self.reached(until):
                 return
             before = self.knowledge()
-            moved = self.bustle() or self.exchange()
-            if not moved:
-                for sent in self.cheat.idle(self) if self.cheater is not None else ():
-                    self.deliver(sent, self.cheater or 0)
-                    moved = True
-            if not moved:
+            if not (self.bustle(until) or self.exchange()):
                 self.vote()
             tries = 0 if self.knowledge() != before else tries + 1
             if tries > VOTES:
                 raise Stuck(self)
         raise AssertionError("the table never comes to an end")
+
+    def reached(self, until: Callable[[Session], bool]) -> bool:
+        """Whether this holds at every honest session."""
+        if self.cheat.done and self.done_step is None:
+            self.done_step = max(s.replica.step for s in self.honest())
+        return all(until(s) or s.out for s in self.honest())
 
     def leave(self, session: Session) -> None:
         """A seat leaves the match in an orderly way."""
@@ -338,7 +353,49 @@ def _fork(session: Session) -> Session:
 
 # -- moments of an honest game ---------------------------------------------------------------------------
 
-PLAYERS: dict[str, Chooser] = {"eager": eager, "duellist": duellist, "patient": patient}
+def shy(view: View, legal: Sequence[moves.Move]) -> moves.Move:
+    """Like `eager`, but begins without a collection if it can."""
+    if isinstance(legal[0], moves.Choose):
+        return min(legal, key=lambda move: len(move.slots) if isinstance(move, moves.Choose) else 0)
+    return eager(view, legal)
+
+
+PLAYERS: dict[str, Chooser] = {"eager": eager, "duellist": duellist, "patient": patient, "shy": shy}
+
+
+def _answerers(session: Session) -> tuple[int, ...]:
+    return session.replica.play.waiting if moment(session) == "answer" else ()
+
+
+def _holds_led(table: Table, session: Session) -> int | None:
+    said = session.replica.play.said
+    for seat in _answerers(session):
+        cards = table.sessions[seat].secret.cards
+        if any(number(cards[slot]) == said for slot in session.replica.play.hands[seat]):
+            return seat
+    return None
+
+
+def _has_collected(table: Table, session: Session) -> int | None:
+    return next((seat for seat in _answerers(session) if session.replica.play.collections[seat]), None)
+
+
+def _leader_out_of_exchange(table: Table, session: Session) -> int | None:
+    state = session.replica.play
+    return state.leader if moment(session) == "exchange" and state.leader not in state.waiting else None
+
+
+def _dueled(table: Table, session: Session) -> int | None:
+    return session.replica.play.leader if moment(session) == "lead" and session.replica.play.dueled else None
+
+
+SPECIAL: dict[str, Callable[[Table, Session], int | None]] = {
+    "an answerer holds the number": _holds_led,
+    "an answerer has collected": _has_collected,
+    "the leader may not exchange": _leader_out_of_exchange,
+    "after a duel": _dueled,
+}
+"""Moments of a game that are no phase: the seat that is meant, or None when it is not such a moment."""
 
 
 def moment(session: Session) -> str:
@@ -359,7 +416,8 @@ def moments(players: int, player: str, loss: bool = False) -> dict[str, Table]:
     kept: dict[str, Table] = {}
     for _ in range(LIMIT):
         there = table.honest()
-        if all(s.over for s in there) or (loss and "2: answer" in kept):
+        enough = "2: answer" if loss else "4: answer" if players > 3 else "over"
+        if enough in kept:
             return kept
         busy = False
         for session in there:
@@ -368,6 +426,12 @@ def moments(players: int, player: str, loss: bool = False) -> dict[str, Table]:
             for prefix in ("", *(f"{turn}: " for turn in (2, 4) if _turn(session) >= turn)):
                 if prefix + moment(session) not in kept:
                     kept[prefix + moment(session)] = table.fork()
+            for name, meant in SPECIAL.items():
+                if name not in kept and session.replica.phase is Phase.PLAY and not session.spoken():
+                    seat = meant(table, session)
+                    if seat is not None:
+                        kept[name] = table.fork()
+                        kept[name].meant = seat
             if loss and moment(session) == "lead" and _turn(session) == 2 and not table.gone:
                 table.leave(table.sessions[seats - 1])
                 kept = {}
@@ -401,9 +465,12 @@ def play(told: Told) -> Played:
     if told.who is not None:
         table.corrupt(told.who(table), told.accomplices)
     view = table.sessions[0].replica.view
+    for sent in table.cheat.begin(table):
+        table.deliver(sent, table.cheater or 0)
     table.play(lambda s: table.cheat.done and _settled(s, told, view, table))
     assert table.cheat.done, "the cheat was never played"
     _check_blame(told, table)
+    table.cheat.after(table)
     final = _finish(told, table)
     return Played(told, table, final)
 
@@ -414,7 +481,8 @@ def _settled(session: Session, told: Told, view: int, table: Table) -> bool:
         return True
     replica = session.replica
     if told.verdict is X:
-        return table.done_step is not None and replica.step >= table.done_step + 6
+        far = table.done_step is not None and replica.step >= table.done_step + 6
+        return told.ends == "leave" and far
     if not told.removed:
         return table.culprits <= session.convicted.keys()
     if replica.view == view or table.culprits & set(replica.live):
@@ -553,6 +621,11 @@ def move_body(table: Table, move: moves.Move) -> m.Body:
 def opening(table: Table, *slots: int) -> m.Opening:
     """A valid opening of slots by the cheating seat, at the step where its session stands."""
     return table.me._speaker._open(table.me.replica, tuple(sorted(slots)))
+
+
+def meant(table: Table) -> int:
+    """The seat that the special moment is about."""
+    return table.meant
 
 
 def leader(table: Table) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.adversary import cheats_keys  # noqa: F401  # enters its cheats in the list
+from tests.adversary import cheats_heal, cheats_keys, cheats_play, cheats_votes  # noqa: F401  # they enter
+# their cheats in the list
 from tests.adversary.harness import ALL, Told, play
 
 
