@@ -14,6 +14,7 @@ SERVICE_TYPE = "_otto-p2p._tcp.local."
 MAX_TITLE = 63  # bytes of UTF-8
 MAX_ADDRESSES = 8
 NONCE_BYTES = 6
+DOCTOR = 0  # the version of `otto-p2p doctor`, which has no table
 
 _LABEL = re.compile(r"([0-9a-f]{16})-([0-9a-f]{12})")
 _SEATS = re.compile(r"([0-9]{1,2})/([0-9]{1,2})")

@@ -83,6 +83,10 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
             from otto_p2p import listing
 
             return listing.tables(as_json=options.json)
+        case "doctor":
+            from otto_p2p import doctor
+
+            return doctor.doctor(options.peer, options.data_dir, options.seconds, as_json=options.json)
         case "verify":
             from otto_p2p import verifying
 
@@ -155,6 +159,19 @@ def _parser() -> argparse.ArgumentParser:
     _add_join(command("join", _("sit down at a table on this LAN, or open one, and play")))
     tables = command("tables", _("show who is on this LAN"))
     tables.add_argument("--json", action="store_true", help=_("as JSON"))
+    doctor = command("doctor", _("find out why a game does not come about, and what to do"))
+    doctor.add_argument(
+        "--peer", action="append", default=[], metavar="HOST[:PORT]", help=_("try this address, too")
+    )
+    doctor.add_argument(
+        "--seconds",
+        type=float,
+        default=8.0,
+        metavar=_("S"),
+        help=_("how long to look for others (default: 8)"),
+    )
+    doctor.add_argument("--json", action="store_true", help=_("as JSON"))
+    doctor.add_argument("--data-dir", metavar=_("DIR"), help=_("where keys and matches are kept"))
     verify = command("verify", _("check the transcript of a match"))
     verify.add_argument("file", metavar=_("FILE"), help=_("a transcript that otto-p2p has written"))
     history = command("history", _("show the matches that are over"))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import trio
 
-from otto_p2p.adverts import TableRow, by_table
+from otto_p2p.adverts import DOCTOR, TableRow, by_table
 from otto_p2p.discovery import browse_once
 from otto_p2p.i18n import _
 from otto_p2p.texts.safe import safe
@@ -20,7 +20,8 @@ SECONDS = 2.0  # answers come within 0.2 s; a busy or lossy network takes longer
 
 def tables(*, as_json: bool) -> int:
     """Print the tables; the exit status. Raises LocalError when discovery does not work at all."""
-    rows = by_table(trio.run(browse_once, SECONDS))
+    seen = trio.run(browse_once, SECONDS)
+    rows = by_table(advert for advert in seen if advert.version != DOCTOR)
     lines = [json.dumps([_values(row) for row in rows], indent=2)] if as_json else shown(rows)
     for line in lines:
         print(line, file=sys.stdout)

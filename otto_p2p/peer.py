@@ -11,20 +11,22 @@ from dataclasses import dataclass, replace
 import trio
 
 from otto_p2p import bots
-from otto_p2p.addresses import Address, list_interfaces, own_addresses, parse_peer, usable
+from otto_p2p.addresses import Address, is_loopback, list_interfaces, own_addresses, parse_peer, usable
 from otto_p2p.adverts import NONCE_BYTES, Advert
 from otto_p2p.discovery import AdvertSeen, Discovery, DiscoveryTrouble
+from otto_p2p.i18n import _
 from otto_p2p.journal import Journal, open_bot
 from otto_p2p.mesh import Mesh
 from otto_p2p.streams import listening_port, open_listeners
 from otto_p2p.table import Settings, Table
-from otto_p2p.updates import Closed, Controls, GameUpdate, Update
+from otto_p2p.updates import Closed, Controls, GameUpdate, News, Update
 from otto_p2p.words import table_name
 from otto_protocol import moves
 from otto_protocol.here import Here, Stage
 from otto_protocol.roster import PROTOCOL_VERSION
 from otto_protocol.rules import View
 
+ALONE_SECONDS = 10.0  # in the lobby, before it is said why that may be
 LEAVE_SECONDS = 5.0  # for companions to leave in good order
 LOOPBACK = "127.0.0.1"
 BOT_NAMES = ("Anna", "Berta", "Centis", "Dace", "Emīls", "Fricis", "Guna", "Harijs", "Ieva")
@@ -69,8 +71,10 @@ async def run_peer(
     async with trio.open_nursery() as nursery:
         await nursery.start(mesh.run)
         if discovery is not None:
-            nursery.start_soon(_find, discovery, mesh)
+            nursery.start_soon(_find, discovery, mesh, table)
             nursery.start_soon(discovery.run)
+            own_bots = frozenset(bot.identity.public for _settings, bot in companions)
+            nursery.start_soon(_hint_when_alone, mesh, table, own_bots)
         gone = []
         for bot_settings, bot_journal in companions:
             gone.append(trio.Event())
@@ -114,14 +118,25 @@ def _publisher(discovery: Discovery, key: bytes, port: int) -> Callable[[Here], 
     return publish
 
 
-async def _find(discovery: Discovery, mesh: Mesh) -> None:
-    """What discovery finds is dialled."""
+async def _hint_when_alone(mesh: Mesh, table: Table, own_bots: frozenset[bytes]) -> None:
+    """When nobody was found for some seconds, say once why that may be and what to do."""
+    await trio.sleep(ALONE_SECONDS)
+    alone = all(link.key in own_bots for link in mesh.links())
+    if alone and table.lobby.stage == Stage.LOBBY:
+        if all(is_loopback(interface) for interface in usable(list_interfaces())):
+            table.notice(News.WARNING, _("No network interface has an address."))
+        else:
+            table.notice(News.NO_MULTICAST, table.join_line)
+
+
+async def _find(discovery: Discovery, mesh: Mesh, table: Table) -> None:
+    """What discovery finds is dialled; what is wrong with it is told."""
     async for event in discovery.events:
         match event:
             case AdvertSeen(advert) if advert.version == PROTOCOL_VERSION:
                 mesh.add_candidate(advert.addresses, advert.key)
-            case DiscoveryTrouble():
-                pass
+            case DiscoveryTrouble(text):
+                table.notice(News.WARNING, text)
 
 
 async def _run_companion(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import socket
 import ssl
 import sys
@@ -102,8 +103,8 @@ def describe_os_error(error: BaseException) -> str:
         error = cause
     if isinstance(error, socket.gaierror):
         return "unknown name"
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror.lower()
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno).lower()  # trio's own text names the address, too
     return type(error).__name__
 
 

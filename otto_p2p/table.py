@@ -169,6 +169,10 @@ class Table:
         """Go away, but keep the seat: `join` comes back to it. The last update is Closed."""
         self._leaving.set()
 
+    def notice(self, news: News, *words: str) -> None:
+        """Tell the screen what the table itself cannot know (how discovery goes)."""
+        self._notify(news, *words)
+
     async def left(self) -> bool:
         """Wait for `leave` or `close`; whether it is for good."""
         await self._leaving.wait()

@@ -99,7 +99,7 @@ class News(enum.Enum):
     NOT_STARTED = "not started"  # (cause, name): the attempt to start was given up, nothing was at stake
     NOT_MADE = "not made"  # (text): a move was refused
     RESUMED = "resumed"  # (): back at the seat after a crash or a restart
-    NO_MULTICAST = "no multicast"  # (): nobody was found; why that may be
+    NO_MULTICAST = "no multicast"  # (line to type elsewhere): nobody was found; why that may be
     STORED = "stored"  # (path): where the transcript is
     WARNING = "warning"  # (text)
 

@@ -27,7 +27,8 @@ _NEWS: dict[News, str] = {
     News.NOT_MADE: N_("That was not done: {0}"),
     News.RESUMED: N_("You are back at your seat, with your hand."),
     News.NO_MULTICAST: N_(
-        "Nobody was found. A firewall, a VPN or a guest Wi-Fi that keeps devices apart may be the reason."
+        "Nobody was found yet. If others are there: a firewall, a VPN or a guest Wi-Fi that keeps devices "
+        "apart may be the reason. Type on another machine: {0}. `otto-p2p doctor` finds out more."
     ),
     News.STORED: N_("The transcript is in {0}"),
     News.WARNING: N_("Careful: {0}"),
