@@ -71,7 +71,7 @@ def phase_table() -> str:
         return "<br>".join(steps) or "-"
 
     return table(
-        ("phase", "who must speak", "messages", "then", "when seats are removed in it"),
+        ("phase", "who must speak", "messages", "then", "when a new view opens in it"),
         (
             (
                 f"**{phase.value}**",

@@ -277,7 +277,6 @@ Body = Union[
     KeyCommit, KeyOpen, Shuffle, ShuffleProof, Shares, Choose, Challenge, LayDuel, Guess, OpenDuel, LoseCard,
     Lead, Answer, SitOut, OpenLead, Exchange, Collect, OttoCommit, Otto, GoOn, Score, Result,
     HealProof, Raise, Tags, Ballot, Leave,
-    Ballot, Leave,
 ]  # fmt: skip
 
 KINDS: tuple[type[Body], ...] = (
@@ -329,9 +328,14 @@ class Message:
 SIGNATURE_TAG = "message"
 
 
+def content_of(header: Header, body: Body) -> bytes:
+    """The canonical bytes of a message: what is signed."""
+    return encode((to_value(header), _NUMBER[type(body)], to_value(body)))
+
+
 def sign(identity: IdentityKey, header: Header, body: Body) -> Message:
     """Make and sign a message."""
-    content = encode((to_value(header), _NUMBER[type(body)], to_value(body)))
+    content = content_of(header, body)
     signature = identity.sign(SIGNATURE_TAG, header.match, content)
     return Message(header, body, Signed(header.seat, content, signature))
 

@@ -47,6 +47,7 @@ class Event(enum.Enum):
     HEAL = "seats are gone, others hold hidden cards"
     AGAIN = "seats are gone: the others sign the result in the new view"
     DESERTED = "before the first deal all but one seat are gone"
+    REPEAT = "nobody is gone: the step is done again in the new view"
 
 
 class Who(enum.Enum):
@@ -125,16 +126,18 @@ TABLE: dict[tuple[Phase, Event], Phase] = {
 }
 
 BEFORE_DEAL = (Phase.KEY_COMMIT, Phase.KEY_OPEN, Phase.SHUFFLE, Phase.PROVE, Phase.DEAL)
-"""A loss in one of these starts the game again from the keys: nothing was at stake yet."""
+"""A loss in one of these starts the game again from the keys. A new view without a loss does not."""
 
 
-LOSS = (Event.RESTART, Event.DESERTED, Event.AGAIN, Event.HEAL)
-"""What the loss of seats can lead to; without any of these the game goes on as after a step of PLAY."""
+LOSS = (Event.RESTART, Event.DESERTED, Event.REPEAT, Event.AGAIN, Event.HEAL)
+"""What a new view can lead to; without any of these the game goes on as after a step of PLAY."""
 
 for _phase in Phase:
     if _phase in BEFORE_DEAL:
         TABLE[_phase, Event.RESTART] = Phase.KEY_COMMIT
         TABLE[_phase, Event.DESERTED] = Phase.OVER
+        if _phase is not Phase.KEY_COMMIT:  # from here on a new start would draw the lot and the cards anew
+            TABLE[_phase, Event.REPEAT] = _phase
     elif _phase is Phase.RESULT:
         TABLE[_phase, Event.AGAIN] = Phase.RESULT
     elif _phase is not Phase.OVER:

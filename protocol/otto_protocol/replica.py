@@ -80,6 +80,7 @@ class Replica:
         self.joint: Point | None = None
         self.deck: Deck = ()
         self.shuffles: tuple[Shuffled, ...] = ()
+        self.committed = (0, 0, b"")  # view, step and digest at which all keys of this game were committed to
         self.promises: dict[tuple[int, str], Promise] = {}
         self.decided_turn = 0  # the turn that the promises about Otto belong to
         self.pile: dict[int, Ciphertext] = {}  # slots of the draw pile: (a, b) under the joint key
@@ -217,13 +218,21 @@ class Replica:
 
     def step_digest(self, said: Mapping[int, m.Message]) -> bytes:
         """The digest after this step: the one before, and the contents of the step in seat order."""
-        return tagged_hash(
-            "step",
-            self.digest,
-            self.view.to_bytes(4, "big"),
-            self.step.to_bytes(4, "big"),
-            *(said[seat].signed.content for seat in sorted(said)),
-        )
+        contents = [said[seat].signed.content for seat in sorted(said)]
+        return _digest_after(self.view, self.step, self.digest, contents)
+
+    def lot(self, said: Mapping[int, m.Message]) -> bytes:
+        """32 bytes of which order, leader and table words are made, from the opened keys (seat -> KeyOpen).
+
+        It is the digest that the step has in the view in which the keys were committed to: nothing but what
+        was committed to may change it, least of all a view change by somebody who knows the other keys.
+        """
+        view, step, digest = self.committed
+        contents = []
+        for seat in sorted(said):
+            header = m.Header(self.match, view, step, seat, digest)
+            contents.append(m.content_of(header, said[seat].body))
+        return _digest_after(view, step, digest, contents)
 
     def _copy(self) -> Self:
         return copy.copy(self)
@@ -233,9 +242,10 @@ class Replica:
         match self.phase:
             case Phase.KEY_COMMIT:
                 self._promise("key", effects)
+                self.committed = (self.view, self.step, self.digest)
                 return Event.SPOKEN
             case Phase.KEY_OPEN:
-                self._open_keys(effects)
+                self._open_keys(effects, before.lot({seat: one.message for seat, one in spoken.items()}))
                 return Event.SPOKEN
             case Phase.SHUFFLE | Phase.RESHUFFLE | Phase.HEAL_SHUFFLE:
                 ((seat, deck),) = effects.items()
@@ -285,17 +295,17 @@ class Replica:
             assert isinstance(promise, Promise)
             self.promises[seat, what] = promise
 
-    def _open_keys(self, effects: Mapping[int, Effect]) -> None:
+    def _open_keys(self, effects: Mapping[int, Effect], lot: bytes) -> None:
         keys = {seat: key for seat, key in effects.items() if isinstance(key, Point)}
         joint = add(*keys.values())
         if joint is None:  # nobody could aim at this: every key was committed to before any was seen
             raise StepFaults(tuple(PeerFault(seat, "P5", "the keys add up to nothing") for seat in keys))
         self.keys, self.joint = keys, joint
         if not self.order:
-            self.order = tuple(shuffled(list(self.live), Drbg(tagged_hash("seat order", self.digest))))
-            self.table_number = int.from_bytes(tagged_hash("table words", self.digest)[:5], "big") >> 7
+            self.order = tuple(shuffled(list(self.live), Drbg(tagged_hash("seat order", lot))))
+            self.table_number = int.from_bytes(tagged_hash("table words", lot)[:5], "big") >> 7
         seats = self._shufflers()
-        leader = seats[random_below(len(seats), Drbg(tagged_hash("leader", self.digest)))]
+        leader = seats[random_below(len(seats), Drbg(tagged_hash("leader", lot)))]
         self.state = start_game(seats, leader, self.roster.rules.decks, len(self.roster.members))
         self.promises = {}
         self.pile, self.held = {}, {}
@@ -400,7 +410,9 @@ class Replica:
         if before.phase is Phase.RESULT:
             return Event.AGAIN
         if before.phase in phases.BEFORE_DEAL:
-            return self._start_again()
+            if gone or before.phase is Phase.KEY_COMMIT:
+                return self._start_again()
+            return Event.REPEAT  # who has seen the lot, or its hand, must not get another one for nothing
         if before.phase is Phase.PLAY:
             self._apply(effects)
         elif before.phase is Phase.OTTO_COMMIT:
@@ -452,3 +464,8 @@ class Replica:
         self.game += 1
         self.keys, self.joint = {}, None
         return Event.ANOTHER_GAME
+
+
+def _digest_after(view: int, step: int, digest: bytes, contents: list[bytes]) -> bytes:
+    """The digest after a step that began at `digest`, with these contents in seat order."""
+    return tagged_hash("step", digest, view.to_bytes(4, "big"), step.to_bytes(4, "big"), *contents)

@@ -8,6 +8,10 @@ from otto_protocol import messages as m
 from otto_protocol.ballots import Ballots
 from otto_protocol.hashing import Drbg
 from otto_protocol.identity import IdentityKey
+from otto_protocol.lab import Lab
+from otto_protocol.phases import Phase
+from otto_protocol.roster import TableRules
+from tests.protocol.lab_games import eager
 
 NOWHERE = b"\x07" * 32
 SIGNERS = [IdentityKey.generate(Drbg(b"review %d" % seat)) for seat in range(4)]
@@ -49,7 +53,9 @@ def test_a_convict_that_leaves_makes_nobody_contradict_itself(leave: m.Leave) ->
             assert message is not None
             voter.add(message)
     early = vote_of(voters[0])
-    assert early is not None and isinstance(early.body, m.Ballot) and early.body.cite == 1
+    assert early is not None
+    assert isinstance(early.body, m.Ballot)
+    assert early.body.cite == 1
     goodbye = m.sign(SIGNERS[3], m.Header(bytes(32), 0, 7, 3, NOWHERE), leave)
     for voter in voters:
         voter.add(goodbye)
@@ -62,3 +68,93 @@ def test_a_convict_that_leaves_makes_nobody_contradict_itself(leave: m.Leave) ->
     finals = [voter.final() for voter in voters]
     assert None not in finals
     assert len({final.digest(0) for final in finals if final is not None}) == 1
+
+
+# -- a view change that removes nobody -----------------------------------------------------------------
+
+
+class Sulking(Lab):
+    """Seat 0 says nothing in some phases, and votes instead to go on without nobody."""
+
+    def __init__(self, seed: bytes, games: int = 1) -> None:
+        super().__init__(3, Drbg(seed), TableRules(games=games))
+
+    def until(self, phase: Phase, game: int) -> None:
+        """Play until all stand in this phase, and the other seats have spoken in it."""
+        while True:
+            there = [one.replica for one in self.sessions]
+            if all(one.phase is phase and one.game == game for one in there):
+                if not any([self.turn_of(seat, eager) for seat in (1, 2)]):
+                    break
+            else:
+                busy = [
+                    self.turn_of(seat, eager)
+                    for seat, one in enumerate(there)
+                    if not (one.phase is phase and one.game == game and seat == 0)
+                ]
+                assert any(busy)
+        while self.queues[0]:
+            self.sessions[0].receive(self.queues[0].popleft())
+
+    def change_view(self) -> None:
+        """Seat 0 votes to remove nobody, and honest peers follow."""
+        sulker = self.sessions[0]
+        replica = sulker.replica
+        header = m.Header(replica.match, replica.view, replica.step, 0, replica.digest)
+        ballot = m.sign(self.identities[0], header, m.Ballot(1, (), (), b"", 0, b""))
+        sulker.receive(m.wire(ballot))
+        for queue in self.queues[1:]:
+            queue.append(m.wire(ballot))
+        view = replica.view
+        for _ in range(20):
+            for session, queue in zip(self.sessions, self.queues, strict=True):
+                while queue:
+                    session.receive(queue.popleft())
+                if session.replica.view == view:
+                    session.vote(again=True)
+                for outgoing in session.take_outgoing():
+                    self.send(session.seat, outgoing)
+        assert {one.replica.view for one in self.sessions} == {view + 1}
+        assert not any(one.convicted for one in self.sessions)
+
+
+def shown_hand(lab: Lab, seat: int) -> tuple[bytes, ...]:
+    """What decides which cards a seat gets: its slots of the deck."""
+    replica = lab.session(1).replica
+    return tuple(replica.pile[slot][1].encode() for slot in replica.play.hands[seat])
+
+
+def test_nobody_deals_itself_another_hand_by_a_view_change_without_loss() -> None:
+    """Who had all shares of its hand and held back its own could begin again from the keys, at no price."""
+    lab = Sulking(b"another hand")
+    lab.until(Phase.DEAL, 1)
+    dealt = shown_hand(lab, 0)
+    lab.change_view()
+    assert {one.replica.phase for one in lab.sessions} == {Phase.DEAL}
+    assert shown_hand(lab, 0) == dealt
+    lab.play(eager)
+    assert {one.over for one in lab.sessions} == {True}
+    assert not any(one.convicted for one in lab.sessions)
+    assert len({one.replica.digest for one in lab.sessions}) == 1
+
+
+@pytest.mark.parametrize("phase", [Phase.KEY_OPEN, Phase.SHUFFLE, Phase.PROVE])
+def test_nobody_draws_the_lot_again_by_a_view_change_without_loss(phase: Phase) -> None:
+    """Order, table words and first leader are what the committed keys say, however often the view changes."""
+    straight = Sulking(b"an other lot")
+    straight.until(Phase.DEAL, 1)
+    lot = straight.session(1).replica
+    lab = Sulking(b"an other lot")
+    lab.until(phase, 1)
+    lab.change_view()
+    lab.change_view()
+    lab.until(Phase.DEAL, 1)
+    again = lab.session(2).replica
+    assert (again.order, again.table_number, again.play.leader) == (
+        lot.order,
+        lot.table_number,
+        lot.play.leader,
+    )
+    lab.play(eager)
+    assert {one.over for one in lab.sessions} == {True}
+    assert not any(one.convicted for one in lab.sessions)
