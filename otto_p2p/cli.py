@@ -219,6 +219,9 @@ def _add_join(join: argparse.ArgumentParser) -> None:
         "--port", type=int, metavar=_("P"), help=_("TCP port to listen on (default: a free one)")
     )
     join.add_argument("--no-mdns", action="store_true", help=_("neither look for others nor be found"))
+    join.add_argument(
+        "--relay", action="store_true", help=_("play also with people that are reached only through others")
+    )
     join.add_argument("--plain", action="store_true", help=_("plain lines of text instead of a full screen"))
     join.add_argument("--transcript", metavar=_("FILE"), help=_("where to write the transcript"))
     join.add_argument("--data-dir", metavar=_("DIR"), help=_("where keys and matches are kept"))

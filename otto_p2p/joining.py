@@ -72,6 +72,7 @@ def checked(options: argparse.Namespace) -> Join:
         wanted=options.table,
         own_table=options.new,
         automatic=automatic,
+        indirect=options.relay,
         transcript=None if options.transcript is None else Path(options.transcript),
         grace=_grace(options.grace),
     )

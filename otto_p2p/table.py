@@ -71,6 +71,7 @@ class Settings:
     own_table: bool = False  # open a table of one's own
     automatic: int = 0  # ready by itself when so many sit there (0: the person says when)
     owner: bytes = b""  # whom a built-in player goes with
+    indirect: bool = False  # play also with those that are reached only through others
     transcript: Path | None = None
     keep_transcript: bool = True
     grace: float = 150.0  # seconds: who is not heard for so long, or overdue by so much, is voted out
@@ -102,6 +103,7 @@ class Table:
             automatic=settings.automatic,
             hold=settings.automatic == 0,
             owner=settings.owner,
+            indirect=settings.indirect,
         )
         self.engine: Engine | None = None
         self.join_line = ""
