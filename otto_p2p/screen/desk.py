@@ -13,10 +13,11 @@ from otto_p2p.screen.lobby_model import LobbyModel
 from otto_p2p.screen.options import Options
 from otto_p2p.texts import news, results
 from otto_p2p.texts.safe import safe
+from otto_p2p.ui.questions import Kind
 from otto_p2p.updates import Closed, Controls, GameUpdate, LobbyUpdate, MatchEnded, News, Notice, Update
 from otto_protocol.hashing import Rng
 
-SWITCHES = ("automatic", "animation", "bell", "memory", "light")
+SWITCHES = ("automatic", "tips", "memory", "animation", "bell", "light")
 """What can be switched while playing, in the order of the settings page."""
 BOTTOM = 10**6  # scrolled to the end
 FRAMES = 10  # of the growing bars of a result
@@ -56,6 +57,7 @@ class Desk:
         self._table = table
         self._rng = rng
         self._called = 0
+        self._explained: set[Kind] = set()  # kinds of decisions that this person has seen explained
 
     # -- updates ---------------------------------------------------------------------------------------
 
@@ -82,6 +84,7 @@ class Desk:
             seconds = 0 if lobby is None else lobby.rules.turn_seconds
             self.game = GameModel(update, self._table, self._rng, self.options, seconds)
             self.page, self.ended, self._called = Page.NONE, None, 0
+            self.game.explained = self._explained
             names = self.game.people.list(update.live)
             self.game.write(_("The game begins. Players: {names}.").format(names=names), "title")
         self.game.show(update, clock)

@@ -79,6 +79,8 @@ class GameModel:
         self.log: deque[Entry] = deque(maxlen=LOG)
         self.notice: Entry | None = None
         self.hint = ""
+        self.tip = ""  # what the question is about, when it is asked for the first time
+        self.explained: set[Kind] = set()
         self.stageplay = Stageplay()
         self.results: deque[GameResult] = deque()
         self.new_slots: frozenset[int] = frozenset()
@@ -185,8 +187,14 @@ class GameModel:
                 self.write(asks.asked(asked))
             self._send(asked.usual, asked)
         else:
-            self.choice, self.hint = Choice(asked), ""
+            self.choice, self.hint, self.tip = Choice(asked), "", self._tip(asked.kind)
             self.called += 1
+
+    def _tip(self, kind: Kind) -> str:
+        """What a kind of decision is about, once for each."""
+        new = self.options.tips and kind not in self.explained
+        self.explained.add(kind)
+        return asks.explanation(kind) if new else ""
 
     @property
     def current(self) -> Choice | None:
@@ -197,7 +205,7 @@ class GameModel:
         """The question is gone for now; should it come back, the half-made choice is still there."""
         if self.choice is not None and self.choice.touched:
             self._kept = (identity(self.update, self.choice.question), self.choice)
-        self.choice, self.pending, self.hint = None, None, ""
+        self.choice, self.pending, self.hint, self.tip = None, None, "", ""
 
     def _reopen(self) -> None:
         """The table did not do it: ask again."""
@@ -241,7 +249,7 @@ class GameModel:
     def send(self) -> None:
         """Send the pending choice now."""
         if self.pending is not None:
-            pending, self.pending = self.pending, None
+            pending, self.pending, self.tip = self.pending, None, ""
             self.new_slots = frozenset()
             self._send(pending.option, pending.choice.question)
 

@@ -19,6 +19,7 @@ class Options:
     light: bool = False
     animation: bool = True
     bell: bool = True
+    tips: bool = True  # each kind of decision is explained when it is asked for the first time
     memory: bool = True  # the memory aid may be looked at
     automatic: bool = False  # repeated choices are made without asking
     grace: float = GRACE

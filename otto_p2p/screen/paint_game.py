@@ -21,6 +21,7 @@ ASK = 2  # rows of the question
 BELOW = 1 + ROWS + ASK  # rows from the question down to the keys
 BOTH_FROM = 22  # rows of the side from which log and memory aid fit below each other
 BUTTON_GAP = 1
+LEAST_LOG = 3  # rows of the log below an explanation
 
 
 def paint_game(board: Board, game: GameModel, options: Options, *, memory: bool) -> None:
@@ -48,6 +49,11 @@ def paint_game(board: Board, game: GameModel, options: Options, *, memory: bool)
 def _paint_side(
     board: Board, x: int, y: int, cells: int, rows: int, game: GameModel, options: Options, *, memory: bool
 ) -> None:
+    if game.tip:
+        lines = wrap(game.tip, cells - 2, rows)
+        y, rows = _paint_tip(board, x, y, cells, rows, lines)
+        if rows < LEAST_LOG:
+            return
     needed = MEMORY_HEAD + max(1, len(game.update.live) - 1)
     if options.memory and rows >= BOTH_FROM and rows - needed >= 8:
         paint_memory(board, x + 1, y, cells - 1, needed, game)
@@ -56,6 +62,13 @@ def _paint_side(
         paint_memory(board, x + 1, y, cells - 1, rows, game)
     else:
         paint_log(board, x + 1, y, cells - 1, rows, game)
+
+
+def _paint_tip(board: Board, x: int, y: int, cells: int, rows: int, lines: list[str]) -> tuple[int, int]:
+    """What the question is about, at the top of the side; (row below it, rows left)."""
+    for place, line in enumerate(lines):
+        board.put(x, y + place, f" {fit(line, cells - 1)}", "button")
+    return y + len(lines) + 1, rows - len(lines) - 1
 
 
 def _paint_head(board: Board, game: GameModel, options: Options) -> None:

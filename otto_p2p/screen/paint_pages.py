@@ -134,6 +134,7 @@ def rules_text() -> str:
 def _settings(desk: Desk) -> list[Row]:
     texts = {
         "automatic": _("Exchange and collect without being asked"),
+        "tips": _("Explain each decision when it comes for the first time"),
         "animation": _("Animation"),
         "bell": _("Bell when it is your turn"),
         "memory": _("Memory aid"),
@@ -156,7 +157,7 @@ def _result(desk: Desk, cells: int) -> list[Row]:
     ranking = results.ranking(result.outcome.points)
     head = result.lines[: len(result.lines) - len(ranking)]
     rows: list[Row] = [
-        (part, "moment" if not place else "", "")
+        (part, "box-title" if place else "moment", "")
         for place, line in enumerate(head)
         for part in wrap(line, cells)
     ]

@@ -15,11 +15,17 @@ class Played:
     """A desk at a fake table, with a clock that only `wait` moves."""
 
     def __init__(
-        self, players: int = 4, seed: bytes = b"played", *, grace: float = 0.0, **more: object
+        self,
+        players: int = 4,
+        seed: bytes = b"played",
+        *,
+        grace: float = 0.0,
+        tips: bool = False,
+        **more: object,
     ) -> None:
         self.clock = 0.0
         self.table = FakeTable(players, seed, **more)  # type: ignore[arg-type]
-        self.desk = Desk(self.table, Drbg(b"desk"), Options(grace=grace), 0.0)
+        self.desk = Desk(self.table, Drbg(b"desk"), Options(grace=grace, tips=tips), 0.0)
         self.table.tell = lambda update: self.desk.show(update, self.clock)
         self.table.lobby()
 

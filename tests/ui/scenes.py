@@ -47,6 +47,12 @@ def hand() -> Desk:
     return played.desk
 
 
+def tip() -> Desk:
+    played = Played(4, tips=True)
+    played.until(Kind.ANSWER)
+    return played.desk
+
+
 def bare() -> Desk:
     desk = hand()
     desk.options.colour = False
@@ -152,6 +158,7 @@ SCENES: dict[str, tuple[Callable[[], Desk], tuple[int, int]]] = {
     "lobby": (lobby, SMALL),
     "ceremony": (ceremony, SMALL),
     "hand": (hand, SMALL),
+    "tip": (tip, SMALL),
     "hand-bare": (bare, SMALL),
     "hand-ascii": (ascii_only, SMALL),
     "hand-light": (light, (100, 30)),

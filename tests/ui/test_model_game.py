@@ -178,7 +178,7 @@ def test_the_memory_aid_can_be_switched_off() -> None:
 
 def test_settings_are_walked_over_and_switched() -> None:
     played = Played()
-    played.key("f2", "down", "enter")
+    played.key("f2", "down", "down", "down", "enter")
     assert played.desk.options.animation is False
     played.key("escape")
     assert played.desk.page is Page.NONE
@@ -262,6 +262,20 @@ def test_the_last_seconds_of_a_turn_are_counted() -> None:
     played.wait(60)
     assert "0 seconds left" in played.text()
     assert played.game.choice is not None
+
+
+def test_each_kind_of_decision_is_explained_once() -> None:
+    played = Played(tips=True)
+    played.until(Kind.LEAD)
+    assert "exchange it for a new one" in played.text(140, 40)
+    played.key("left")
+    assert played.game.tip, "it stays while one chooses"
+    played.key("enter")
+    played.until(Kind.LEAD)
+    assert not played.game.tip
+    played.desk.options.tips = False
+    played.until(Kind.COLLECT)
+    assert not played.game.tip
 
 
 def test_it_rings_once_for_each_question() -> None:
