@@ -28,6 +28,7 @@ class ScreenTerminal:
         self.screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self.screen)
         self.raw = b""
+        self._open = True
         self._master, self._slave = os.openpty()  # the slave stays open: its settings are compared
         fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.settings_before = self.settings
@@ -115,13 +116,20 @@ class ScreenTerminal:
             pass
         return self.process.wait(timeout=1)
 
+    def hang_up(self) -> None:
+        """Close the terminal under the program."""
+        for descriptor in (self._slave, self._master):
+            os.close(descriptor)
+        self._open = False
+
     def close(self) -> None:
         """End the program, if it has not ended."""
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        for descriptor in (self._master, self._slave):
-            os.close(descriptor)
+        if self._open:
+            for descriptor in (self._master, self._slave):
+                os.close(descriptor)
 
 
 def _own_terminal() -> None:

@@ -197,3 +197,15 @@ def test_the_bell_rings_once_a_question() -> None:
         terminal.until(lambda: asked(terminal, "en"))
         bells = re.sub(rb"\x1b\][^\x07]*\x07", b"", terminal.raw).count(b"\x07")
         assert bells == 1
+
+
+def test_a_terminal_that_goes_away_ends_the_program_in_good_order(tmp_path: Path) -> None:
+    """Its window was closed: SIGHUP, and every write fails from then on."""
+    goodbye = tmp_path / "goodbye"
+    with fake_program("--goodbye", str(goodbye)) as terminal:
+        terminal.expect("I am ready")
+        terminal.type("\r")
+        terminal.expect("Which number")
+        terminal.hang_up()
+        terminal.process.wait(timeout=15)
+        assert goodbye.exists(), "the others were not told"
