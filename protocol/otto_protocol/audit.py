@@ -180,7 +180,7 @@ class _Replay:
         stray, self._stray = self._stray, None
         self._hear_signed(signed)
         if stray is not None and seat not in self.accused:
-            raise _Failure(stray)
+            raise _Failure(next(iter(self.accused.values()), stray))
 
     def _hear_signed(self, signed: m.Signed) -> None:
         seat = signed.seat
