@@ -224,6 +224,11 @@ class Mesh:
         """All known peers, linked or not, by key."""
         return tuple(sorted((contact.info() for contact in self._book), key=lambda info: info.key))
 
+    def addresses(self, key: bytes) -> tuple[Address, ...]:
+        """Where a peer can be dialled as far as is known, what has worked first."""
+        contact = self._book.get(key)
+        return contact.best_first() if contact is not None else ()
+
     def last_heard(self, key: bytes) -> float | None:
         """When a peer was last heard, directly or as others tell, on trio's clock; None if never."""
         contact = self._book.get(key)

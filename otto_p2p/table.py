@@ -16,7 +16,7 @@ from pathlib import Path
 import trio
 
 from otto_p2p import events as net
-from otto_p2p import frames
+from otto_p2p import frames, whereabouts
 from otto_p2p.addresses import parse_peer
 from otto_p2p.engine import Act, Engine, Incoming, Lacking, Leave, Nudge, Report, Vote, beginning
 from otto_p2p.journal import Journal, MatchState
@@ -52,6 +52,7 @@ LACKING = (1.0, 2.0, 4.0, 5.0)  # seconds between questions for what is missing;
 SILENT = 6.0  # an attempt to start ends when a member was not heard for so long
 STUCK = 20.0  # ... or when it does not come further for so long
 UNHEARD = 5.0  # a seat that was not heard for so long may be voted out, if somebody wants to go on
+ROUND_ABOUT = 2.0  # seconds: who has no link, but was heard through others since, is reached round about
 REST = 3.0  # seconds after a game before a built-in player is ready for another one
 VOTE_AGAIN = 1.0  # between two rounds of ballots
 BACK = 8  # steps that are compared when logs differ
@@ -120,9 +121,12 @@ class Table:
         self._moved_on = self._begun = 0.0  # when the step, and this match (or its resumption), began
         self._garbage: Counter[bytes] = Counter()
         self._away: dict[bytes, str] = {}
+        self._lost_at: dict[bytes, float] = {}
         self._dropped: frozenset[bytes] = frozenset()  # whom the player does not want to wait for
         self._voted = 0.0
         self._wake_at: float | None = None
+        self._round_about: frozenset[bytes] = frozenset()  # who is heard through others only
+        self._noted = b""  # where the players of this match were reached, as the journal has it
         self._leaving = trio.Event()
         self._for_good = False
 
@@ -321,6 +325,7 @@ class Table:
         records = await trio.to_thread.run_sync(self.journal.records, match)
         session = Session(start, self.journal.identity, seed, os.urandom)
         await trio.to_thread.run_sync(session.restore, records)
+        await trio.to_thread.run_sync(whereabouts.tell, self.journal, self.mesh)
         await self._run_session(session)
         self._notify(News.RESUMED)
 
@@ -330,7 +335,7 @@ class Table:
         self._garbage.clear()
         self._begun = self._moved_on = trio.current_time()
         self._asked = (self._begun, 0)
-        self._dropped = frozenset()
+        self._dropped = self._round_about = frozenset()
         members = [member.key for member in session.start.roster.members]
         self._away = {key: "unlinked" for key in members if key != self.mesh.key}
         for link in self.mesh.links():
@@ -338,6 +343,8 @@ class Table:
         self.mesh.protect(members)
         await self._nursery.start(self._run_engine, self.engine)
         self._ask_for_missing(session)
+        if self.mesh.links():
+            await self._note_addresses(session)
 
     async def _run_engine(
         self, engine: Engine, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
@@ -528,6 +535,25 @@ class Table:
             self._notify(News.LINK_BACK, self._name(key))
         if self.engine is not None:
             self._ask_for_missing(self.engine.session, (key,))
+            await self._note_addresses(self.engine.session)
+
+    async def _note_addresses(self, session: Session) -> None:
+        """Keep where the others are: after a restart they are dialled without discovery."""
+        noted = whereabouts.noted(self.mesh, [member.key for member in session.start.roster.members])
+        if noted != self._noted:
+            self._noted = noted
+            await trio.to_thread.run_sync(whereabouts.keep, self.journal, noted)
+
+    def _look_round_about(self) -> None:
+        """Say so, once, when somebody without a link is heard through others."""
+        found = set()
+        for key in self._away:
+            heard = self.mesh.last_heard(key)
+            if heard is not None and heard > max(self._lost_at.get(key, 0.0), self._begun) + ROUND_ABOUT:
+                found.add(key)
+        for key in found - self._round_about:
+            self._notify(News.ROUND_ABOUT, self._name(key))
+        self._round_about = frozenset(found)
 
     async def _on_away(self, key: bytes, why: str) -> None:
         await self._change(lambda: self.lobby.on_gone(key))
@@ -536,6 +562,7 @@ class Table:
             return
         if self._away.get(key) != why:
             self._away[key] = why
+            self._lost_at[key] = trio.current_time()
             news = {"left": News.LEFT, "lost": News.LINK_LOST, "silent": News.SILENT}[why]
             self._notify(news, self._name(key))
 
@@ -611,6 +638,7 @@ class Table:
     async def _tick_match(self, engine: Engine) -> None:
         session, now = engine.session, trio.current_time()
         await self._try_deal()
+        self._look_round_about()
         if self.lobby.stage == Stage.DEALT and not session.at_first_deal and session.may_deal:
             await self._change(lambda: self.lobby.reached(Stage.PLAYING))
         if self.lobby.stage >= Stage.DEALT:

@@ -87,6 +87,7 @@ class News(enum.Enum):
 
     LINK_LOST = "link lost"  # (name)
     LINK_BACK = "link back"  # (name)
+    ROUND_ABOUT = "round about"  # (name): no link to it, but it is heard through others
     SILENT = "silent"  # (name): connected, or so it seems, but nothing is heard
     LEFT = "left"  # (name)
     REMOVED = "removed"  # (name): the table goes on without it

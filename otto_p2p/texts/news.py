@@ -15,6 +15,7 @@ from otto_protocol.seating import Lack, Obstacle
 _NEWS: dict[News, str] = {
     News.LINK_LOST: N_("The connection to {0} is lost; trying to get it back."),
     News.LINK_BACK: N_("{0} is back."),
+    News.ROUND_ABOUT: N_("What {0} says comes through the others; the game goes on."),
     News.SILENT: N_("Nothing is heard from {0}."),
     News.LEFT: N_("{0} has left."),
     News.REMOVED: N_("The table goes on without {0}."),
