@@ -179,10 +179,7 @@ class Engine:
         heard = tuple(self._heard)
         kept = [(item.data, b"") for item in heard] + [(out.data, out.note) for out in outgoing]
         if kept:
-            self._journal.append(self.match, kept)
-        for out in outgoing:
-            if out.forget:
-                self._journal.forget(self.match, out.forget)
+            self._journal.append(self.match, kept, [out.forget for out in outgoing if out.forget])
         report = Report(
             outgoing,
             tuple(self.session.take_events()),

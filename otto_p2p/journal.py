@@ -247,11 +247,15 @@ class Journal:
         )
         return [Match(*row) for row in rows]
 
-    def append(self, match: bytes, messages: Iterable[tuple[bytes, bytes]]) -> None:
-        """Keep (data, note) of messages, all or none; they are on disk when this returns.
+    def append(
+        self, match: bytes, messages: Iterable[tuple[bytes, bytes]], forget: Iterable[bytes] = ()
+    ) -> None:
+        """Keep (data, note) of messages, and wipe the notes of those in `forget` (data): all or none of it.
 
-        Data that is known already is skipped. Raises LocalError for a match that does not run.
+        It is on disk when this returns. Data that is known already is skipped. Raises LocalError for a match
+        that does not run.
         """
+        wiped = tuple(forget)
         with self._writing() as db:
             query = "SELECT 1 FROM matches WHERE id = ? AND state = ?"
             if db.execute(query, (match, MatchState.RUNNING.value)).fetchone() is None:
@@ -265,6 +269,13 @@ class Journal:
                 )
                 if added.rowcount:
                     db.execute("UPDATE matches SET records = records + 1 WHERE id = ?", (match,))
+            for data in wiped:
+                db.execute(
+                    "UPDATE records SET note = x'', seal = ? WHERE match = ? AND hash = ?",
+                    (_seal(match, data, b""), match, _hash(data)),
+                )
+        if wiped:
+            self._wipe()
 
     def records(self, match: bytes) -> list[tuple[bytes, bytes]]:
         """(data, note) of all messages of a match, in the order in which they were kept."""
@@ -276,15 +287,6 @@ class Journal:
             if seal != _seal(match, data, note):
                 raise JournalError(damaged(self.path))
         return [(data, note) for data, note, _seal_of_it in rows]
-
-    def forget(self, match: bytes, data: bytes) -> None:
-        """Wipe the note of a message; the message stays."""
-        with self._writing() as db:
-            db.execute(
-                "UPDATE records SET note = x'', seal = ? WHERE match = ? AND hash = ?",
-                (_seal(match, data, b""), match, _hash(data)),
-            )
-        self._wipe()
 
     def finish(
         self,

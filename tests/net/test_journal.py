@@ -67,9 +67,10 @@ def test_hands_do_not_outlive_the_match(tmp_path: Path) -> None:
     book = Journal(tmp_path / "identity")
     book.begin(MATCH, START, SEED)
     book.append(MATCH, [(b"data", b"a note that tells the hand"), (b"other", b"a fresh secret")])
-    book.forget(MATCH, b"other")
+    book.append(MATCH, [(b"its use", b"")], [b"other"])
     assert not on_disk(tmp_path, b"a fresh secret")
-    assert book.records(MATCH) == [(b"data", b"a note that tells the hand"), (b"other", b"")]
+    kept = [(b"data", b"a note that tells the hand"), (b"other", b""), (b"its use", b"")]
+    assert book.records(MATCH) == kept
     assert on_disk(tmp_path, SEED)
     book.finish(MATCH, Result((12, 3), (0, None)), tmp_path / "game.otto")
     assert not on_disk(tmp_path, SEED)
@@ -80,6 +81,24 @@ def test_hands_do_not_outlive_the_match(tmp_path: Path) -> None:
     assert past.result == Result((12, 3), (0, None))
     with pytest.raises(LocalError, match="does not run"):
         book.append(MATCH, messages(1))
+    book.close()
+
+
+def test_a_secret_is_forgotten_with_the_message_that_uses_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A crash between the two would leave the fresh secret of a heal beside what was raised with it."""
+    book = Journal(tmp_path / "identity")
+    book.begin(MATCH, START, SEED)
+    book.append(MATCH, [(b"heal proof", b"a fresh secret")])
+
+    def crash() -> None:
+        raise RuntimeError("crash")
+
+    monkeypatch.setattr(book, "_wipe", crash)
+    with pytest.raises(RuntimeError, match="crash"):
+        book.append(MATCH, [(b"raise", b"")], [b"heal proof"])
+    assert book.records(MATCH) == [(b"heal proof", b""), (b"raise", b"")]
     book.close()
 
 
