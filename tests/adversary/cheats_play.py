@@ -23,6 +23,7 @@ from tests.adversary.harness import (
     instead,
     leader,
     meant,
+    newest,
     opening,
 )
 
@@ -37,7 +38,7 @@ class Inject(Cheat):
 
     def begin(self, table: Table) -> Iterable[Sent]:
         self.done = True
-        yield Sent(m.wire(table.sign(table.header(), self.make(table))))
+        yield Sent(m.wire(table.sign(table.header(newest(table.sessions)), self.make(table))))
 
     def outgoing(self, table: Table, message: m.Message) -> Iterable[Sent]:
         return []  # what it would say honestly now would be a second content for this step
@@ -122,13 +123,13 @@ cheat("x13", "lead when it is another's turn", E, "P3", start="lead", who=lambda
 # -- answering -------------------------------------------------------------------------------------------
 
 
-def with_lednumber(table: Table) -> int:
+def with_led_number(table: Table) -> int:
     said, cards = table.me.replica.play.said, table.me.secret.cards
     return next(slot for slot in hand(table) if number(cards[slot]) == said)
 
 
-def lednumber(table: Table, _body: m.Body) -> m.Body:
-    slot = with_lednumber(table)
+def led_number(table: Table, _body: m.Body) -> m.Body:
+    slot = with_led_number(table)
     return m.Answer(slot, opening(table, slot))
 
 
@@ -181,7 +182,7 @@ def another_card(table: Table, message: m.Message) -> m.Body:
 
 
 def not_waited_for(table: Table) -> int:
-    there = max(table.sessions, key=lambda s: s.replica.step).replica
+    there = newest(table.sessions).replica
     waiting = there.awaited()
     return next(seat for seat in there.live if seat not in waiting)
 
@@ -247,7 +248,7 @@ def from_hand(table: Table, _body: m.Body) -> m.Body:
 
 
 def laid_by(table: Table) -> int:
-    duel = max(table.sessions, key=lambda s: s.replica.step).replica.play.duel
+    duel = newest(table.sessions).replica.play.duel
     assert duel is not None
     return duel.target
 
@@ -258,7 +259,7 @@ cheat("43", "open another card in a duel", E, "P4", start="duel-lay", who=laid_b
 
 
 def loser(table: Table) -> int:
-    return max(table.sessions, key=lambda s: s.replica.step).replica.awaited()[0]
+    return newest(table.sessions).replica.awaited()[0]
 
 
 cheat("44", "lose a card of the hand", E, "T13", start="lose-card", who=loser, player="duellist")(
@@ -290,7 +291,7 @@ def double_bonus(table: Table, message: m.Message) -> m.Body:
 
 
 @instead("x23", "Otto with another number", E, "P4", start="otto", kind=m.Otto)
-def othernumber(_table: Table, message: m.Message) -> m.Body:
+def other_number(_table: Table, message: m.Message) -> m.Body:
     assert isinstance(message.body, m.Otto)
     return dataclasses.replace(message.body, number=(message.body.number + 1) % 10)
 

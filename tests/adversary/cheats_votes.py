@@ -21,7 +21,10 @@ class Vote(Cheat):
 
     def begin(self, table: Table) -> Iterable[Sent]:
         self.done = True
-        return [Sent(m.wire(message)) for message in self.make(table)]
+        signed = list(self.make(table))
+        for message in signed:
+            table.me._take_vote(message)  # its own session counts with what it has signed
+        return [Sent(m.wire(message)) for message in signed]
 
     def outgoing(self, table: Table, message: m.Message) -> Iterable[Sent]:
         return [] if self.silent else super().outgoing(table, message)
@@ -41,7 +44,7 @@ def voting(number: str, title: str, verdict: object, *rules: str, **options: obj
 
 def ballot(table: Table, number: int, *gone: int, **fields: object) -> m.Message:
     """A ballot of the cheating seat; `fields` are others than the usual ones."""
-    body = m.Ballot(number, tuple(sorted(gone)), (), b"", 0)
+    body = m.Ballot(number, tuple(sorted(gone)), (), b"", 0, b"")
     return table.sign(table.header(), dataclasses.replace(body, **fields))  # type: ignore[arg-type]
 
 
@@ -63,7 +66,7 @@ def yes_and_no(table: Table) -> Iterable[m.Message]:
 
 @voting("x28", "a ballot that cites less than the one before", E, "P17")
 def cites_less(table: Table) -> Iterable[m.Message]:
-    return ballot(table, 3, cite=2), ballot(table, 4)
+    return ballot(table, 3, cite=2, opens=bytes(32)), ballot(table, 4)
 
 
 @voting("x29", "a ballot after LEAVE", E, "P18")
@@ -100,9 +103,9 @@ def older_round(table: Table) -> Iterable[m.Message]:
     return ballot(table, 5), ballot(table, 2, victim(table))
 
 
-@voting("x32", "cite an agreement that is none", X)
+@voting("x32", "cite an agreement that is none", A, silent=True)
 def no_agreement(table: Table) -> Iterable[m.Message]:
-    return ballot(table, 1, victim(table)), ballot(table, 2, victim(table), cite=1)
+    return ballot(table, 1, victim(table)), ballot(table, 2, victim(table), cite=1, opens=bytes(32))
 
 
 @voting("x33", "a ballot without meaning", X)
@@ -114,7 +117,9 @@ def senseless(table: Table) -> Iterable[m.Message]:
         ballot(table, 2, gone=(1, 0)),
         ballot(table, 3, 7),
         ballot(table, 4, excluded=(0,)),
-        ballot(table, 5, cite=5),
+        ballot(table, 5, cite=5, opens=bytes(32)),
+        ballot(table, 6, opens=bytes(32)),
+        ballot(table, 7, cite=3),
         ballot(table, 2**31, victim(table)),
     ]
 
@@ -127,7 +132,7 @@ def false_own(table: Table) -> Iterable[m.Message]:
 @voting("x35", "ballots for another place in the log", X)
 def other_place(table: Table) -> Iterable[m.Message]:
     header = table.header()
-    body = m.Ballot(1, (), (), b"", 0)
+    body = m.Ballot(1, (), (), b"", 0, b"")
     return [table.sign(dataclasses.replace(header, step=header.step + 40, previous=bytes(32)), body)]
 
 
@@ -135,7 +140,7 @@ def other_place(table: Table) -> Iterable[m.Message]:
 def nuisance(table: Table) -> Iterable[m.Message]:
     header = table.header()
     return [
-        table.sign(dataclasses.replace(header, view=header.view + n), m.Ballot(1, (), (), b"", 0))
+        table.sign(dataclasses.replace(header, view=header.view + n), m.Ballot(1, (), (), b"", 0, b""))
         for n in range(5)
     ]
 
@@ -186,7 +191,7 @@ class Returns(Cheat):
         self.done = True
         yield Sent(m.wire(self.owed))
         yield Sent(m.wire(table.sign(table.header(), self.owed.body)))
-        yield Sent(m.wire(table.sign(table.header(), m.Ballot(1, (table.honest()[0].seat,), (), b"", 0))))
+        yield Sent(m.wire(table.sign(table.header(), m.Ballot(1, (table.honest()[0].seat,), (), b"", 0, b""))))
 
 
 cheat("63", "speak after the removal", A, start="answer", kind=m.Answer)(Returns)

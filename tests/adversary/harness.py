@@ -167,7 +167,7 @@ class Table:
     def header(self, session: Session | None = None) -> m.Header:
         """The header of a message of the cheating seat where `session` stands (default: the first honest one)."""
         assert self.cheater is not None
-        there = session or max(self.honest(), key=lambda one: (one.replica.view, one.replica.step))
+        there = session or newest(self.honest())
         seat = session.seat if session is not None and session.seat in self.culprits else self.cheater
         replica = there.replica
         return m.Header(replica.match, replica.view, replica.step, seat, replica.digest)
@@ -282,8 +282,10 @@ class Table:
     def vote(self) -> bool:
         """Time goes by: who is waited for is suspected, and ballots are due."""
         voted = False
-        for session in self.honest():
-            silent = {seat for seat in session.awaited() if seat in self.culprits}
+        for session in self.sessions:
+            if session.seat in self.gone or self.is_caught(session):
+                continue
+            silent = {seat for seat in self.culprits - {session.seat} if self.is_silent(session, seat)}
             session.suspect(silent | self.gone)
             voted |= session.vote(again=True)
             while session.vote(again=False):
@@ -306,6 +308,11 @@ class Table:
                 raise Stuck(self)
         raise AssertionError("the table never comes to an end")
 
+    def is_silent(self, session: Session, seat: int) -> bool:
+        """Whether a seat owes a message while nothing moves, or a ballot."""
+        voters = {ballot.header.seat for ballot in session.ballots.all()}
+        return seat in session.awaited() or bool(voters and seat not in voters)
+
     def reached(self, until: Callable[[Session], bool]) -> bool:
         """Whether this holds at every honest session."""
         if self.cheat.done and self.done_step is None:
@@ -317,6 +324,11 @@ class Table:
         session.leave()
         self.flush(session)
         self.gone.add(session.seat)
+
+
+def newest(sessions: Iterable[Session]) -> Session:
+    """The session that has come furthest."""
+    return max(sessions, key=lambda one: (one.replica.view, one.replica.step))
 
 
 class Stuck(AssertionError):
@@ -416,8 +428,8 @@ def moments(players: int, player: str, loss: bool = False) -> dict[str, Table]:
     kept: dict[str, Table] = {}
     for _ in range(LIMIT):
         there = table.honest()
-        enough = "2: answer" if loss else "4: answer" if players > 3 else "over"
-        if enough in kept:
+        enough = {"tags", "2: answer"} if loss else {"4: answer" if players > 3 else "over"}
+        if enough <= kept.keys():
             return kept
         busy = False
         for session in there:
