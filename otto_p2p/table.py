@@ -325,7 +325,7 @@ class Table:
         records = await trio.to_thread.run_sync(self.journal.records, match)
         session = Session(start, self.journal.identity, seed, os.urandom)
         await trio.to_thread.run_sync(session.restore, records)
-        await trio.to_thread.run_sync(whereabouts.tell, self.journal, self.mesh)
+        whereabouts.tell(self.mesh, await trio.to_thread.run_sync(whereabouts.kept, self.journal))
         await self._run_session(session)
         self._notify(News.RESUMED)
 
