@@ -49,13 +49,15 @@ def keep(journal: Journal, data: bytes) -> None:
     journal.remember(_NAME, data)
 
 
-def tell(journal: Journal, mesh: Mesh) -> None:
+def kept(journal: Journal) -> bytes | None:
+    """What was kept last, or None. Blocks."""
+    return journal.recall(_NAME)
+
+
+def tell(mesh: Mesh, data: bytes | None) -> None:
     """Let the mesh dial whoever was kept; what cannot be read is as good as nothing."""
-    stored = journal.recall(_NAME)
-    if stored is None:
-        return
     try:
-        people = unpack(Everybody, stored).people
+        people = unpack(Everybody, data).people if data is not None else ()
     except DecodeError:
         return
     for one in people:
