@@ -147,7 +147,9 @@ def midgame(players: int = 3, seed: bytes = b"mid") -> Lab:
     while any(lab.queues):
         for seat in range(players):
             while lab.queues[seat]:
-                lab.session(seat).receive(lab.queues[seat].popleft())
+                data = lab.queues[seat].popleft()
+                lab.session(seat).receive(data)
+                lab.records[seat].append((data, b""))
     for one in lab.sessions:
         one.take_events()
     return lab
@@ -322,6 +324,20 @@ def test_every_prefix_of_a_journal_gives_the_digest_that_was_there() -> None:
         steps.append(session.replica.step)
     assert steps == sorted(steps)
     assert steps[-1] == lab.session(0).replica.step
+
+
+def test_where_a_seat_spoke_on_another_log_it_does_not_speak_again() -> None:
+    lab = midgame()
+    leader = next(one for one in lab.sessions if one.decisions())
+    replica = leader.replica
+    header = m.Header(replica.match, replica.view, replica.step, leader.seat, bytes(32))
+    said = m.wire(m.sign(lab.identities[leader.seat], header, m.GoOn(b"")))
+    lab.records[leader.seat].append((said, b""))
+    session = restored(lab, leader.seat)
+    assert session.replica.digest == replica.digest
+    assert session.awaited() == (leader.seat,)
+    assert session.decisions() == []
+    assert not session.work()
 
 
 def test_the_order_of_a_journal_does_not_matter() -> None:
