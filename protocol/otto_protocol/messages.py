@@ -297,7 +297,7 @@ class Header:
     """Where a message belongs: match (32 bytes), view, step, seat, and the digest of all before it."""
 
     match: Digest
-    view: Annotated[int, Max(255)]
+    view: Annotated[int, Max(2**32 - 1)]
     step: Annotated[int, Max(2**32 - 1)]
     seat: Seat
     previous: Digest

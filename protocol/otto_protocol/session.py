@@ -10,7 +10,7 @@ stored messages, and no step is ever signed twice.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from otto_protocol import messages as m
 from otto_protocol import moves, rules
@@ -118,6 +118,18 @@ SessionEvent = Heard | StepDone | ViewOpened | Convicted | Diverged | Voted | Re
 
 
 @dataclass(frozen=True, slots=True)
+class _Undone:
+    """Where this seat stood before it went back to a step that somebody has signed twice."""
+
+    step: int  # the last one of those that were signed twice
+    replica: Replica
+    past: list[_Past]
+    log: list[tuple[m.Signed, ...]]
+    spoken: dict[int, Spoken]
+    speaker: Speaker
+
+
+@dataclass(frozen=True, slots=True)
 class _Past:
     """A finished step, for going back to its start."""
 
@@ -153,6 +165,7 @@ class Session:
         self._seen: dict[tuple[int, int, int], m.Message] = {}  # (view, step, seat) -> the content we know
         self._early: dict[tuple[int, int], dict[int, m.Message]] = {}
         self._later: list[m.Message] = []  # ballots of views that are not here yet
+        self._undone: _Undone | None = None
         self._own: dict[tuple[int, int], m.Message] = {}
         self._notes: dict[tuple[int, int], Note] = {}
         self._suspects: frozenset[int] = frozenset()
@@ -220,8 +233,11 @@ class Session:
         If its view ended before that step, it has to hear from that end on.
         """
         first = min([step, *self._view_ends[view:]])
-        kept = [signed for said in self.log[first:] for signed in said]
-        kept += [self._spoken[seat].message.signed for seat in sorted(self._spoken)]
+        log, spoken = self.log, self._spoken
+        if self._undone is not None:  # what is void here may stand elsewhere
+            log, spoken = self._undone.log, self._undone.spoken
+        kept = [signed for said in log[first:] for signed in said]
+        kept += [spoken[seat].message.signed for seat in sorted(spoken)]
         kept += [ballot.signed for ballot in self.ballots.all()]
         kept += [early[seat].signed for _, early in sorted(self._early.items()) for seat in sorted(early)]
         evidence = [data for conviction in self.convicted.values() for data in conviction.messages]
@@ -406,6 +422,8 @@ class Session:
 
     def _complete(self) -> None:
         """Go on for as long as steps are complete with what is here."""
+        if self._undone is not None and self._is_settled(self._undone):
+            self._return()
         while set(self.replica.awaited()) <= self._spoken.keys() and not self.over:
             before, spoken = self.replica, self._spoken
             try:
@@ -450,11 +468,41 @@ class Session:
         return True
 
     def _void(self, header: m.Header) -> None:
-        """Both contents of an equivocation are void: go back to the step that one of them was taken in."""
-        if header.view == self.replica.view and header.step < self.replica.step:
-            self._go_back(header.step, None)
-        if (header.view, header.step) == (self.replica.view, self.replica.step):
+        """Both contents of an equivocation are void, unless everybody else has gone on with the one taken here.
+
+        Else whoever gives up its seat could undo what was played long ago.
+        """
+        step = header.step
+        self._early.get((header.view, step), {}).pop(header.seat, None)
+        if header.view != self.replica.view:
+            return
+        if step < self.replica.step:
+            here = _Undone(
+                step, self.replica, list(self._past), list(self.log), self._spoken, self._speaker.snapshot()
+            )
+            if not self._is_settled(here) and self._go_back(step, None):
+                before = self._undone
+                self._undone = here if before is None else replace(before, step=max(step, before.step))
+        if step == self.replica.step:
             self._spoken.pop(header.seat, None)
+
+    def _is_settled(self, there: _Undone) -> bool:
+        """Whether all others but the accused have signed something in this view on top of that step there."""
+        view = there.replica.view
+        later = [past.replica for past in there.past if past.replica.view == view] + [there.replica]
+        digests = {one.step: one.digest for one in later if one.step > there.step}
+        said = [self._seen.get((view, step, seat)) for step in digests for seat in self.replica.live]
+        signed = [message.header for message in (*said, *self.ballots.all()) if message is not None]
+        on_top = {header.seat for header in signed if digests.get(header.step) == header.previous}
+        return set(self.replica.live) - self.accused() - {self.seat} <= on_top
+
+    def _return(self) -> None:
+        """Stand again where this seat stood before it went back."""
+        there, self._undone = self._undone, None
+        assert there is not None
+        self.replica, self._past, self.log = there.replica, there.past, there.log
+        self._spoken, self._speaker = there.spoken, there.speaker
+        self._take_early()
 
     def _go_back(self, step: int, digest: bytes | None) -> bool:
         """Stand again where a step of this view began, with what was said in it; False if that is not known."""
@@ -541,12 +589,20 @@ class Session:
             self.out = True
             self.events.append(Removed())
             return
-        here = (self.replica.step, self.replica.digest) == (proposal.step, proposal.digest)
-        if not here and not self._go_back(proposal.step, proposal.digest):
+        if not self._stand_at(proposal.step, proposal.digest):
             return  # not there yet: what is missing will come
         standing = self._standing(final)
         if standing is not None:
             self._open_view(final, standing)
+
+    def _stand_at(self, step: int, digest: bytes) -> bool:
+        """Go to this place in the log; False if it is not known."""
+        if (self.replica.step, self.replica.digest) == (step, digest) or self._go_back(step, digest):
+            return True
+        if self._undone is None:
+            return False
+        self._return()
+        return self._stand_at(step, digest)
 
     def _standing(self, final: Final) -> dict[int, Spoken] | None:
         """The messages that the survivors' ballots name, or None while one is missing."""
@@ -571,7 +627,7 @@ class Session:
         ]
         said += [signed for signed in evidence if signed.content not in logged]
         said += [ballot.signed for ballot in self.ballots.all()]
-        self._spoken = standing
+        self._spoken, self._undone = standing, None
         self._speaker.drop_shuffle()
         self._view_ends.append(before.step)
         self._finish_step(tuple(said), after)
@@ -590,15 +646,20 @@ class Session:
     def restore(self, records: Iterable[tuple[bytes, bytes]]) -> None:
         """Replay the journal: (data, note) of all messages, our own and others', in any order."""
         placed: list[tuple[tuple[int, int, int], bytes, m.Message | None]] = []
+        taken: set[tuple[int, int, int, int]] = set()
         for data, note in records:
             signed = m.parse_signed(data)
+            place = _place_of(signed)
+            if (*place, signed.seat) in taken and place[1] < MAX_UINT:
+                place = (place[0], MAX_UINT, 0)  # a second content undoes what it did only behind the others
+            taken.add((*place, signed.seat))
             if signed.seat == self.seat:
                 message = m.parse_content(signed)
                 if not isinstance(message.body, m.VOTES):
                     self._remember(message, unpack(Note, note) if note else None)
-                placed.append((_place_of(signed), data, message))
+                placed.append((place, data, message))
             else:
-                placed.append((_place_of(signed), data, None))
+                placed.append((place, data, None))
         # In the order of the log, else some are too far ahead, and dropped.
         for _, data, own in sorted(placed, key=lambda entry: entry[0]):
             if own is None:

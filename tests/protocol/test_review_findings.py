@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from otto_protocol import messages as m
@@ -10,7 +12,9 @@ from otto_protocol.hashing import Drbg
 from otto_protocol.identity import IdentityKey
 from otto_protocol.lab import Lab
 from otto_protocol.phases import Phase
+from otto_protocol.replica import Replica
 from otto_protocol.roster import TableRules
+from otto_protocol.session import Session, StepDone
 from tests.protocol.lab_games import eager
 
 NOWHERE = b"\x07" * 32
@@ -158,3 +162,96 @@ def test_nobody_draws_the_lot_again_by_a_view_change_without_loss(phase: Phase) 
     lab.play(eager)
     assert {one.over for one in lab.sessions} == {True}
     assert not any(one.convicted for one in lab.sessions)
+
+
+# -- an old step, signed once more ---------------------------------------------------------------------
+
+
+class Forging(Lab):
+    """Seat 0 is a cheat that signs old steps once more; who has nothing to do votes."""
+
+    def __init__(self, seed: bytes, players: int = 3) -> None:
+        super().__init__(players, Drbg(seed))
+        self.done: dict[int, Replica] = {}
+
+    def advance(self, until: Callable[[Session], bool]) -> None:
+        """Play until this holds at an honest seat."""
+        while not any(until(one) for one in self.sessions[1:]):
+            assert any([self.turn_of(seat, eager) for seat in range(len(self.sessions))])
+            for event in self.sessions[1].take_events():
+                if isinstance(event, StepDone):
+                    self.done[event.before.step] = event.before
+
+    def once_more(self, session: Session, back: int) -> bytes:
+        """Another content of seat 0 for a step so far back in which it has spoken."""
+        step = session.replica.step - back
+        while not any(signed.seat == 0 for signed in session.log[step]):
+            step -= 1
+        replica = self.done[step]
+        header = m.Header(replica.match, replica.view, step, 0, replica.digest)
+        return m.wire(m.sign(self.identities[0], header, m.GoOn(bytes(32))))
+
+    def settle(self, rounds: int = 12) -> None:
+        """The honest seats hear each other, and vote, for some seconds."""
+        honest = self.sessions[1:]
+        for _ in range(rounds):
+            for one in honest:
+                queue = self.queues[one.seat]
+                while queue:
+                    one.receive(queue.popleft())
+                one.vote(again=True)
+                for outgoing in one.take_outgoing():
+                    self.send(one.seat, outgoing)
+            for one in honest:
+                lowest = min((other.replica.view, other.replica.step) for other in honest)
+                for other in honest:
+                    self.queues[other.seat].extend(one.messages_since(*lowest))
+
+
+def test_an_old_step_signed_once_more_undoes_nothing() -> None:
+    """A seat gave itself up, and the last 64 steps were void: somebody else's Otto with them."""
+    lab = Forging(b"an old step")
+    lab.advance(lambda one: one.replica.phase is Phase.RESULT)
+    for seat in (1, 2):
+        while lab.queues[seat]:
+            lab.sessions[seat].receive(lab.queues[seat].popleft())
+    stands = lab.session(1).replica
+    assert stands.phase is Phase.RESULT
+    twice = lab.once_more(lab.session(1), 40)
+    for seat in (1, 2):
+        lab.queues[seat].append(twice)
+    lab.settle()
+    for one in lab.sessions[1:]:
+        assert [one.convicted[seat].rule for seat in one.convicted] == ["P1"]
+        assert one.replica.view == 1
+        assert one.replica.step == stands.step + 1
+        assert one.replica.phase is Phase.RESULT
+        assert one.replica.result_points() == stands.result_points()
+
+
+@pytest.mark.parametrize(("steps", "back", "hearers"), [(14, 1, 1), (17, 2, 7), (19, 4, 4), (22, 3, 6)])
+def test_who_went_back_and_who_did_not_meet_again(steps: int, back: int, hearers: int) -> None:
+    """Messages are under way, so some see that all have gone on, and some do not see it yet."""
+    lab = Forging(b"under way", players=4)
+    lab.advance(lambda one: one.replica.step >= steps)
+    last = max(lab.sessions[1:], key=lambda one: one.replica.step)
+    twice = lab.once_more(last, back)
+    for seat in (1, 2, 3):
+        if hearers >> (seat - 1) & 1:
+            lab.queues[seat].appendleft(twice)
+    lab.settle(16)
+    there = {(one.replica.view, one.replica.step, one.replica.digest) for one in lab.sessions[1:]}
+    assert len(there) == 1
+    assert {view for view, _, _ in there} == {1}
+    assert {lab.session(1).convicted[seat].rule for seat in lab.session(1).convicted} == {"P1"}
+
+
+# -- very many views -----------------------------------------------------------------------------------
+
+
+def test_the_view_can_change_more_than_255_times() -> None:
+    """Anybody can make it change; the header had no room for the 256th, and honest peers broke down."""
+    lab = Lab(2, Drbg(b"views"))
+    header = m.Header(lab.session(0).replica.match, 256, 7, 0, bytes(32))
+    message = m.sign(lab.identities[0], header, m.Guess(1))
+    assert m.parse_content(message.signed).header == header
