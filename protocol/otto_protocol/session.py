@@ -474,7 +474,7 @@ class Session:
         """
         step = header.step
         self._early.get((header.view, step), {}).pop(header.seat, None)
-        if header.view != self.replica.view:
+        if header.view != self.replica.view or self.over:
             return
         if step < self.replica.step:
             here = _Undone(

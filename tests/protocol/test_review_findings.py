@@ -255,3 +255,16 @@ def test_the_view_can_change_more_than_255_times() -> None:
     header = m.Header(lab.session(0).replica.match, 256, 7, 0, bytes(32))
     message = m.sign(lab.identities[0], header, m.Guess(1))
     assert m.parse_content(message.signed).header == header
+
+
+def test_a_match_that_is_over_stays_over() -> None:
+    """The last step has nothing behind it: signed once more, it made a finished match unfinished."""
+    lab = Forging(b"an old step")
+    lab.advance(lambda one: one.over)
+    one = next(one for one in lab.sessions[1:] if one.over)
+    last = one.history[-1]
+    assert last.phase is Phase.RESULT
+    lab.done[last.step] = last
+    one.receive(lab.once_more(one, 1))
+    assert one.convicted[0].rule == "P1"
+    assert one.over
