@@ -25,6 +25,7 @@ from tests.ui.screen_terminal import ScreenTerminal
 COMMAND = Path(sys.executable).with_name("otto-p2p")
 HEADINGS = (b"Cards not seen yet", b"What happened")
 STALL = 0.25
+SIZE = (80, 24)  # wider, both headings are there all the time
 TURN = b"\x1b]0;Your turn"
 
 
@@ -63,7 +64,7 @@ def others(players: int, decks: int, folder: str) -> Iterator[list[str]]:
         process.wait()
 
 
-def latency(bots: int, decks: int, size: tuple[int, int], *, apart: bool) -> None:
+def latency(bots: int, decks: int, *, apart: bool) -> None:
     """Play and print."""
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         command = [str(COMMAND), "join", "--decks", str(decks), "--no-mdns", "--data-dir", f"{folder}/me"]
@@ -71,7 +72,7 @@ def latency(bots: int, decks: int, size: tuple[int, int], *, apart: bool) -> Non
             command += stack.enter_context(others(bots + 1, decks, folder))
         else:
             command += ["--bots", str(bots)]
-        terminal = Probe(command, size[0], size[1])
+        terminal = Probe(command, *SIZE)
         times: list[tuple[float, float]] = []
         begun = time.perf_counter()
         try:
@@ -100,7 +101,7 @@ def latency(bots: int, decks: int, size: tuple[int, int], *, apart: bool) -> Non
             terminal.close()
     values = sorted(took for took, _ in times)
     print(
-        f"{bots + 1} players, {decks} decks, {size[0]}x{size[1]}: {len(values)} key presses in "
+        f"{bots + 1} players, {decks} decks: {len(values)} key presses in "
         f"{times[-1][1]:.0f} s: median {statistics.median(values) * 1000:.0f} ms, "
         f"95 % {values[int(len(values) * 0.95)] * 1000:.0f} ms, worst {values[-1] * 1000:.0f} ms, "
         f"over {STALL * 1000:.0f} ms: {sum(value > STALL for value in values)}, not answered: {pauses}"
@@ -134,11 +135,9 @@ def main() -> None:
     parser.add_argument("--bots", type=int, default=9)
     parser.add_argument("--decks", type=int, default=2)
     parser.add_argument("--apart", action="store_true")
-    parser.add_argument("--columns", type=int, default=80)
-    parser.add_argument("--rows", type=int, default=24)
     wanted = parser.parse_args()
     start()
-    latency(wanted.bots, wanted.decks, (wanted.columns, wanted.rows), apart=wanted.apart)
+    latency(wanted.bots, wanted.decks, apart=wanted.apart)
 
 
 if __name__ == "__main__":
