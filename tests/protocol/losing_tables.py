@@ -1,0 +1,320 @@
+"""Tables in memory that lose seats: silence, LEAVE, restarts from the journal, cut networks, late messages.
+
+Time is a count of rounds in which nobody has anything to do: then peers suspect whom they do not hear, vote,
+and tell each other all that they hold, as those on a network do every second. Every message ever sent is
+looked at: a seat that signs two contents for one place fails the test at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import os
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any
+from unittest import mock
+
+import otto_protocol.heal
+import otto_protocol.proofs
+import otto_protocol.shuffle
+from otto_protocol import messages as m
+from otto_protocol.audit import Verified, audit
+from otto_protocol.group import add, mul_secret
+from otto_protocol.hashing import Drbg, random_below
+from otto_protocol.lab import Chooser, Lab
+from otto_protocol.phases import Phase
+from otto_protocol.points import card_under
+from otto_protocol.quorum import is_quorum
+from otto_protocol.replica import Replica
+from otto_protocol.roster import TableRules
+from otto_protocol.rules_state import Phase as Play
+from otto_protocol.rules_state import clockwise
+from otto_protocol.session import Outgoing, Session
+from tests.protocol.lab_games import RNG, duellist
+
+BIG = os.environ.get("OTTO_BIG") == "1"
+PATIENCE = 14  # rounds of voting without any progress: the table waits
+
+Kind = str
+
+
+def kind_of(session: Session) -> Kind:
+    """What the table does at this seat: "play lead", "heal shuffle", ..."""
+    replica = session.replica
+    if replica.phase is Phase.PLAY:
+        return "play " + str(replica.play.phase.value)
+    return replica.phase.value
+
+
+class LosingTable(Lab):
+    """A table of which seats get lost. `here` are the seats that hear each other."""
+
+    def __init__(self, players: int, seed: str, decks: int = 1, games: int = 1) -> None:
+        super().__init__(players, Drbg(seed.encode()), TableRules(decks, games))
+        self.cuts: list[frozenset[int]] = [frozenset(range(players))]  # parts of the network
+        self.signed: dict[tuple[int, str, int, int], bytes] = {}
+        self.kept: list[set[bytes]] = [set() for _ in range(players)]
+        self.watch: Callable[[], None] | None = None  # called whenever a seat has done something
+        self.lost: list[bytes] = []  # what somebody should have heard, and did not
+
+    def fork(self, seed: str) -> LosingTable:
+        """The same table once more, to go on differently."""
+        other = copy.copy(self)
+        other.rng, other.watch = Drbg(seed.encode()), None
+        other.cuts, other.signed, other.lost = list(self.cuts), dict(self.signed), list(self.lost)
+        other.queues = [deque(queue) for queue in self.queues]
+        other.records = [list(kept) for kept in self.records]
+        other.kept = [set(kept) for kept in self.kept]
+        other.sessions = [_copied(session) for session in self.sessions]
+        return other
+
+    # -- who hears whom ------------------------------------------------------------------------------
+
+    @property
+    def here(self) -> list[int]:
+        """The seats that are in a part of the network, and in the match."""
+        return sorted(s for part in self.cuts for s in part if not self.sessions[s].out)
+
+    def lose(self, *seats: int) -> None:
+        """These seats are silent from now on. Part of what they have said last is lost with them."""
+        self.cuts = [part - frozenset(seats) for part in self.cuts]
+        authors = frozenset(seats)
+        for seat in self.here:
+            kept: deque[bytes] = deque()
+            for data in self.queues[seat]:
+                if m.parse_signed(data).seat in authors and random_below(2, self.rng):
+                    self.lost.append(data)
+                else:
+                    kept.append(data)
+            self.queues[seat] = kept
+
+    def cut(self, *parts: Collection[int]) -> None:
+        """Only within a part do seats hear each other."""
+        self.cuts = [frozenset(part) for part in parts]
+        for queue in self.queues:
+            queue.clear()
+
+    def leave(self, seat: int) -> None:
+        """The seat signs LEAVE and goes."""
+        self.sessions[seat].leave()
+        self.flush(seat)
+        self.cuts = [part - {seat} for part in self.cuts]
+
+    def restart(self, seat: int, records: Iterable[tuple[bytes, bytes]] | None = None) -> None:
+        """The process of a seat begins again with its journal (or with `records`)."""
+        kept = list(self.records[seat] if records is None else records)
+        session = Session(self.start, self.identities[seat], self.seeds[seat], self.rng)
+        session.restore(kept)
+        self.records[seat] = kept
+        self.kept[seat] = {data for data, _ in kept}
+        self.sessions[seat] = session
+        self.queues[seat].clear()
+
+    def send(self, seat: int, outgoing: Outgoing) -> None:
+        """Store, check that it contradicts nothing, deliver."""
+        signed = m.parse_signed(outgoing.data)
+        message = m.parse_content(signed)
+        header, body = message.header, message.body
+        if isinstance(body, m.Ballot):
+            place = (seat, "ballot", header.view, body.round)
+        elif isinstance(body, m.Leave):
+            place = (seat, "leave", 0, 0)
+        else:
+            place = (seat, "message", header.view, header.step)
+        assert self.signed.setdefault(place, signed.content) == signed.content, place
+        self._keep(seat, outgoing.data, outgoing.note)
+        if outgoing.forget:
+            kept = self.records[seat]
+            kept[:] = [(data, b"" if data == outgoing.forget else note) for data, note in kept]
+        for part in self.cuts:
+            if seat in part:
+                for other in part - {seat}:
+                    self.queues[other].append(outgoing.data)
+
+    def _keep(self, seat: int, data: bytes, note: bytes) -> None:
+        """As a journal does: nothing twice."""
+        if data not in self.kept[seat]:
+            self.kept[seat].add(data)
+            self.records[seat].append((data, note))
+
+    def turn_of(self, seat: int, choose: Chooser) -> bool:
+        """As in a `Lab`, but what a seat knows already is not kept again."""
+        if self.watch is not None:
+            self.watch()
+        session, queue = self.sessions[seat], self.queues[seat]
+        if not queue:
+            return super().turn_of(seat, choose)
+        data = queue.popleft()
+        if session.receive(data):
+            self._keep(seat, data, b"")
+        self.flush(seat)
+        return True
+
+    def flush(self, seat: int) -> None:
+        """Send what the session of a seat has to say."""
+        for outgoing in self.sessions[seat].take_outgoing():
+            self.send(seat, outgoing)
+
+    # -- time ----------------------------------------------------------------------------------------
+
+    def run(self, until: Callable[[LosingTable], bool], choose: Chooser = duellist) -> bool:
+        """Play until this holds; False when nothing moves any more, whatever time passes."""
+        waiting, before = 0, self._progress()
+        while not until(self):
+            if self._busy(choose):
+                continue
+            now = self._progress()
+            waiting, before = (0 if now != before else waiting + 1), now
+            if waiting > PATIENCE:
+                return False
+            self._second()
+        return True
+
+    def _busy(self, choose: Chooser) -> bool:
+        """Everybody does a few things, in a random order."""
+        here, busy = self.here, False
+        for _ in range(2 * len(here)):
+            seat = here[random_below(len(here), self.rng)]
+            for _ in range(random_below(4, self.rng)):
+                if not self.turn_of(seat, choose):
+                    break
+                busy = True
+        return busy or any(self.turn_of(seat, choose) for seat in here)
+
+    def _progress(self) -> object:
+        return [(one.replica.view, one.replica.step, len(one.spoken()), one.out) for one in self.sessions]
+
+    def _second(self) -> None:
+        """A second goes by: peers vote, and tell each other what they hold."""
+        for part in self.cuts:
+            there = [seat for seat in sorted(part) if not self.sessions[seat].out]
+            for seat in there:
+                session = self.sessions[seat]
+                session.suspect(set(range(len(self.sessions))) - part)
+                again = random_below(3, self.rng) > 0
+                while session.vote(again=again):
+                    again = False
+                self.flush(seat)
+            for seat in there:
+                at = self.sessions[seat].replica
+                for other in sorted(part - {seat}):
+                    self.queues[seat].extend(self.sessions[other].messages_since(at.view, at.step))
+
+    # -- what must hold ------------------------------------------------------------------------------
+
+    def check_end(self, *, verify: bool = True) -> None:
+        """All who are here have ended with the same, nobody is blamed, and the transcript verifies."""
+        ended = [self.sessions[seat] for seat in self.here]
+        assert ended
+        assert all(one.over for one in ended), self.standing()
+        assert len({(one.replica.digest, one.replica.totals) for one in ended}) == 1
+        assert not any(one.convicted for one in self.sessions)
+        if verify:
+            verdict = audit(ended[-1].transcript(), RNG)
+            assert isinstance(verdict, Verified), verdict
+            assert verdict.digest == ended[0].replica.digest
+            assert verdict.totals == ended[0].replica.totals
+
+    def standing(self) -> list[tuple[object, ...]]:
+        """Where everybody is, for a failed test."""
+        return [
+            (s, one.replica.view, one.replica.step, kind_of(one), one.awaited(), one.out)
+            for s, one in enumerate(self.sessions)
+        ]
+
+    def has_quorum(self) -> bool:
+        """Whether some part may go on without all others."""
+        newest = max(one.replica.view for one in self.sessions)
+        for part in self.cuts:
+            there = {seat for seat in part if not self.sessions[seat].out}
+            for one in (self.sessions[seat] for seat in there):
+                if one.replica.view == newest and is_quorum(
+                    there, set(one.replica.live) - one.ballots.excludable()
+                ):
+                    return True
+        return False
+
+    def locked(self) -> bool:
+        """Whether somebody knows an agreement that those who are here cannot confirm."""
+        for seat in self.here:
+            one = self.sessions[seat]
+            agreed = one.ballots.agreed()
+            if agreed is not None and not is_quorum(self.here, set(one.replica.live) - agreed[1].excluded):
+                return True
+        return False
+
+    def check_cards(self) -> None:
+        """The cards are exactly one deck: opened with the keys of all seats, which only this table has."""
+        replica = self.sessions[self.here[0]].replica
+        if replica.live != tuple(self.here):
+            return  # who is away has not learnt its last cards yet
+        state = replica.play
+        slots = [*state.pile, *(s for row in (*state.hands, *state.collections) for s in row)]
+        assert len(slots) == len(set(slots))
+        assert len(slots) + len(state.spent) == 76 * state.decks
+        ids = [*state.spent, *(self._opened(replica, slot) for slot in state.pile)]
+        for seat, (hand, collection) in enumerate(zip(state.hands, state.collections, strict=True)):
+            if (hand or collection) and seat in replica.live:
+                cards = self.sessions[seat].secret.cards
+                ids += [cards[slot] for slot in (*hand, *collection)]
+        assert sorted(ids) == list(range(76 * state.decks))
+
+    def _opened(self, replica: Replica, slot: int) -> int:
+        a, b = replica.pile[slot]
+        share = add(*(mul_secret(self.sessions[seat]._speaker._key, a) for seat in replica.live))
+        assert share is not None
+        return card_under((a, b), share)
+
+
+@contextlib.contextmanager
+def checked_once() -> Iterator[None]:
+    """Within this block a proof is verified once in the process, not once at each seat: all get the same."""
+    known: dict[object, Any] = {}
+    chain, shares = otto_protocol.shuffle.check_chain, otto_protocol.proofs.check_shares
+
+    def check_chain(x: Any, links: Any, rng: Any) -> Any:
+        new = [link for link in links if (x, link) not in known]
+        for link, valid in zip(new, chain(x, new, rng) if new else (), strict=True):
+            known[x, link] = valid
+        return tuple(known[x, link] for link in links)
+
+    def check_shares(key: Any, bases: Any, points: Any, proof: bytes, context: bytes) -> bool:
+        place = (key, tuple(bases), tuple(points), proof, context)
+        if place not in known:
+            known[place] = shares(key, bases, points, proof, context)
+        return bool(known[place])
+
+    with (
+        mock.patch.object(otto_protocol.shuffle, "check_chain", check_chain),
+        mock.patch.object(otto_protocol.proofs, "check_shares", check_shares),
+        mock.patch.object(otto_protocol.heal, "check_shares", check_shares),
+    ):
+        yield
+
+
+def check_order(before: Replica, after: Replica) -> None:
+    """After a loss the turn is the same one, or it is the next seat's."""
+    old, new = before.play, after.play
+    state = (old.turn, old.leader, old.phase, new.turn, new.leader, new.phase, new.order, after.live)
+    if old.phase is Play.CHOOSE or new.phase is Play.END:
+        return
+    if new.turn == old.turn:
+        assert new.leader == old.leader, state
+    elif new.turn == old.turn + 1:
+        assert new.leader == clockwise(new.order, frozenset(after.live), old.leader)[0], state
+
+
+def _copied(session: Session) -> Session:
+    other = copy.copy(session)
+    for name, value in vars(session).items():
+        if isinstance(value, dict | list):
+            setattr(other, name, copy.copy(value))
+    other._early = {place: dict(said) for place, said in session._early.items()}
+    other.ballots = copy.copy(session.ballots)
+    for name, value in vars(session.ballots).items():
+        if isinstance(value, dict | set):
+            setattr(other.ballots, name, copy.copy(value))
+    other._speaker = copy.copy(session._speaker)
+    other._speaker.promised = dict(session._speaker.promised)
+    return other
