@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -43,3 +44,25 @@ def test_the_others_see_a_hand_on_a_bad_network(lan: Lan, tmp_path: Path) -> Non
 def test_the_game_finishes(lan: Lan, tmp_path: Path, count: int, delay: float, loss: float) -> None:
     lan.conditions(delay=delay, jitter=delay / 2, loss=loss)
     print(measured(lan, tmp_path, count, 3600))
+
+
+def test_two_friends_with_a_built_in_player_each(lan: Lan, tmp_path: Path) -> None:
+    """Built-in players go where their owners go; they do not tie them to their own tables."""
+    players = [Player(host, tmp_path, "--players", "4", "--bots", "1") for host in lan.hosts(2)]
+    wait(lambda: all(player.said_at(HAND) for player in players), 30, players)
+    assert len({words(player) for player in players}) == 1
+    (line,) = [text for _, text in players[0].lines if text.startswith("The game begins")]
+    assert line.count(",") == 3
+
+
+def test_an_owner_who_leaves_takes_the_built_in_players_along(lan: Lan, tmp_path: Path) -> None:
+    hosts = lan.hosts(3)
+    options = ("--decks", "2", "--games", "9")
+    owner = Player(hosts[0], tmp_path, "--players", "4", "--bots", "1", *options)
+    others = [Player(host, tmp_path, "--players", "4", *options) for host in hosts[1:]]
+    wait(lambda: all(player.said_at("^Turn 2: ") for player in others), 30, others)
+    owner.signal(signal.SIGTERM)
+    wait(lambda: owner.process.poll() is not None, 15, [owner])
+    wait(lambda: all(player.count("The table goes on without") == 2 for player in others), 20, others)
+    turns = others[0].count(r"^Turn \d+: ")
+    wait(lambda: others[0].count(r"^Turn \d+: ") > turns + 2, 20, others)
