@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from otto_protocol import messages as m
+from otto_protocol.audit import Verified
 from otto_protocol.ballots import Ballots
 from otto_protocol.hashing import Drbg
 from otto_protocol.identity import IdentityKey
@@ -227,6 +228,12 @@ def test_an_old_step_signed_once_more_undoes_nothing() -> None:
         assert one.replica.step == stands.step + 1
         assert one.replica.phase is Phase.RESULT
         assert one.replica.result_points() == stands.result_points()
+    while not all(one.over for one in lab.sessions[1:]):
+        assert any([lab.turn_of(seat, eager) for seat in (1, 2)])
+    verdict = lab.audit(2)
+    assert isinstance(verdict, Verified), verdict
+    assert [(one.seat, one.rule) for one in verdict.expelled] == [(0, "P1")]
+    assert verdict.digest == lab.session(1).replica.digest
 
 
 @pytest.mark.parametrize(("steps", "back", "hearers"), [(14, 1, 1), (17, 2, 7), (19, 4, 4), (22, 3, 6)])
