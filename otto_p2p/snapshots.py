@@ -62,7 +62,11 @@ def lobby_update(lobby: Lobby, join_line: str, countdown: int | None) -> LobbyUp
 
 
 def game_update(
-    session: Session, happened: tuple[moves.Move, ...], outcome: Outcome | None, away: dict[int, str]
+    session: Session,
+    happened: tuple[moves.Move, ...],
+    outcome: Outcome | None,
+    away: dict[int, str],
+    away_since: dict[int, float],
 ) -> GameUpdate:
     """The game as this seat may know it. The session must not be at work in a thread."""
     replica = session.replica
@@ -90,4 +94,5 @@ def game_update(
         outcome,
         replica.totals,
         session.over,
+        away_since,
     )

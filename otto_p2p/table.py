@@ -8,23 +8,25 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import trio
 
 from otto_p2p import events as net
-from otto_p2p import frames, whereabouts
+from otto_p2p import bots, frames, whereabouts
 from otto_p2p.addresses import parse_peer
 from otto_p2p.engine import Act, Engine, Incoming, Lacking, Leave, Nudge, Report, Vote, beginning
 from otto_p2p.journal import Journal, MatchState
 from otto_p2p.journal import Result as StoredResult
 from otto_p2p.mesh import Mesh
+from otto_p2p.patience import Patience
 from otto_p2p.records import save_evidence, save_transcript
 from otto_p2p.snapshots import game_update, lobby_update
-from otto_p2p.updates import Closed, MatchEnded, News, Notice, Update
+from otto_p2p.updates import Closed, GameUpdate, MatchEnded, News, Notice, Update
 from otto_p2p.words import table_name
 from otto_protocol import moves
 from otto_protocol.encoding import pack, unpack
@@ -32,7 +34,7 @@ from otto_protocol.errors import DecodeError, LocalError
 from otto_protocol.here import Here, OtherVersion, Ready, Stage, open_here, sign_here
 from otto_protocol.lobby import Lobby
 from otto_protocol.lobby_actions import Abandoned, Action, Memory, Moved, Publish, Started
-from otto_protocol.roster import Start, TableRules
+from otto_protocol.roster import Roster, Start, TableRules
 from otto_protocol.phases import Phase
 from otto_protocol.session import (
     Conviction,
@@ -51,11 +53,13 @@ TICK = 0.25
 LACKING = (1.0, 2.0, 4.0, 5.0)  # seconds between questions for what is missing; the last one repeats
 SILENT = 6.0  # an attempt to start ends when a member was not heard for so long
 STUCK = 20.0  # ... or when it does not come further for so long
-UNHEARD = 5.0  # a seat that was not heard for so long may be voted out, if somebody wants to go on
 ROUND_ABOUT = 2.0  # seconds: who has no link, but was heard through others since, is reached round about
 REST = 3.0  # seconds after a game before a built-in player is ready for another one
 VOTE_AGAIN = 1.0  # between two rounds of ballots
 BACK = 8  # steps that are compared when logs differ
+LINGER = 3.0  # the longest wait for others to have the end of a match before we leave
+DESERTED = 30.0  # a resumed match is given up when for so long all others are seen to have ended it
+PACE = 0.02  # seconds after a question at which a built-in player answers: thinking takes no visible time
 FLUSH = 3.0  # the longest wait for the last messages to go out when we leave
 GARBAGE = 200  # messages of no match of ours, before a peer is dropped
 FLOOD_AGE = 2.5  # seconds: before that a new link has not told yet whom it hears
@@ -118,6 +122,9 @@ class Table:
         self._last: Session | None = None  # the last match, for those who lack its end
         self._seal_at: float | None = None
         self._asked = (0.0, 0)  # when, and how often, we asked for what is missing in this step
+        self._patience = Patience(0, settings.grace, 0.0)
+        self._shown: GameUpdate | None = None  # the last one of this match
+        self._deserted = math.inf  # since when all others are seen to have ended this match
         self._moved_on = self._begun = 0.0  # when the step, and this match (or its resumption), began
         self._garbage: Counter[bytes] = Counter()
         self._away: dict[bytes, str] = {}
@@ -138,8 +145,17 @@ class Table:
 
     def act(self, move: moves.Move) -> None:
         """Make one of the decisions of the last GameUpdate."""
-        if self.engine is not None:
+        if self.engine is None:
+            return
+        if self.settings.automatic and self._nursery is not None:
+            self._nursery.start_soon(self._act_in_pace, self.engine, move)
+        else:
             self.engine.poke(Act(move))
+
+    async def _act_in_pace(self, engine: Engine, move: moves.Move) -> None:
+        """However long or short the thinking was, the answer comes at one time after the question."""
+        await trio.sleep(max(0.0, PACE - self._patience.waited(trio.current_time())))
+        engine.poke(Act(move))
 
     def sit_at(self, table: bytes) -> None:
         """Go to another table of the lobby."""
@@ -203,6 +219,7 @@ class Table:
             await self._change(self.lobby.rest)
             if self._for_good:
                 await self._say_goodbye()
+            await self._linger()
             await self._flush()
             nursery.cancel_scope.cancel()
         self._tell(Closed())
@@ -240,6 +257,26 @@ class Table:
         async with self._lock:
             if self.engine is engine:
                 await self._give_up(engine)
+
+    async def _linger(self) -> None:
+        """Answer those who lack the end of the last match: who is still in it may need us for that."""
+        if self._last is None or self.engine is not None:
+            return
+        roster = self._last.start.roster
+        keys = [member.key for member in roster.members]
+        with trio.move_on_after(LINGER):
+            while any(
+                link.key in keys and not link.silent and not self._has_ended(roster, link.key)
+                for link in self.mesh.links()
+            ):
+                await trio.sleep(0.05)
+
+    def _has_ended(self, roster: Roster, key: bytes) -> bool:
+        """Whether somebody's own record says that it is not in the match of this roster (any more)."""
+        record = self.lobby.records().get(key)
+        return record is not None and (
+            record.table != roster.table or record.round != roster.round or record.stage < Stage.DEALT
+        )
 
     async def _flush(self) -> None:
         """Let the last messages go out."""
@@ -327,7 +364,10 @@ class Table:
         await trio.to_thread.run_sync(session.restore, records)
         whereabouts.tell(self.mesh, await trio.to_thread.run_sync(whereabouts.kept, self.journal))
         await self._run_session(session)
-        self._notify(News.RESUMED)
+        if session.over or session.out:  # it had ended, but that was not noted
+            self._wish(self._match_over)
+        else:
+            self._notify(News.RESUMED)
 
     async def _run_session(self, session: Session) -> None:
         assert self._nursery is not None
@@ -335,6 +375,8 @@ class Table:
         self._garbage.clear()
         self._begun = self._moved_on = trio.current_time()
         self._asked = (self._begun, 0)
+        self._patience = Patience(session.start.roster.rules.turn_seconds, self.settings.grace, self._begun)
+        self._shown, self._deserted = None, math.inf
         self._dropped = self._round_about = frozenset()
         members = [member.key for member in session.start.roster.members]
         self._away = {key: "unlinked" for key in members if key != self.mesh.key}
@@ -399,7 +441,7 @@ class Table:
                 case Heard(move=move) if move is not None:
                     happened.append(move)
                 case StepDone(before=before, after=after):
-                    self._moved_on, self._asked = trio.current_time(), (trio.current_time(), 0)
+                    self._on_progress()
                     if session.at_first_deal:
                         self._nursery.start_soon(self._try_deal)
                     if len(after.results) > len(before.results):
@@ -407,7 +449,7 @@ class Table:
                     if before.phase is Phase.TAGS:
                         self._notify(News.HEALED)
                 case ViewOpened(gone=gone):
-                    self._moved_on, self._asked = trio.current_time(), (trio.current_time(), 0)
+                    self._on_progress()
                     for seat in gone:
                         self._notify(News.REMOVED, session.start.roster.members[seat].name)
                 case Convicted(conviction=conviction):
@@ -415,15 +457,39 @@ class Table:
                 case Diverged(seat=seat, step=step):
                     self._compare(session, seat, step)
                 case Removed():
+                    self._notify(News.PUT_OUT)
                     self._wish(self._match_over)
-        away = {
-            seat: self._away[m.key]
-            for seat, m in enumerate(session.start.roster.members)
-            if m.key in self._away
-        }
-        self._tell(game_update(session, tuple(happened), outcome, away))
+        away, since = self._who_is_away()
+        self._shown = game_update(session, tuple(happened), outcome, away, since)
+        place = (session.replica.view, session.replica.step) if self._shown.decisions else None
+        self._patience.asked(place, trio.current_time())
+        self._tell(self._shown)
         if session.over:
             self._wish(self._match_over)
+
+    def _on_progress(self) -> None:
+        now = trio.current_time()
+        self._moved_on, self._asked = now, (now, 0)
+        self._patience.moved_on(now)
+
+    def _who_is_away(self) -> tuple[dict[int, str], dict[int, float]]:
+        """By seat: why somebody is not here, and since when (Unix seconds)."""
+        assert self.engine is not None
+        members = self.engine.session.start.roster.members
+        away = {seat: m.key for seat, m in enumerate(members) if m.key in self._away}
+        ago = {seat: trio.current_time() - self._lost_at.get(key, self._begun) for seat, key in away.items()}
+        now = time.time()
+        return (
+            {seat: self._away[key] for seat, key in away.items()},
+            {seat: now - seconds for seat, seconds in ago.items()},
+        )
+
+    def _show_away(self) -> None:
+        """Somebody went or came, and nothing else has happened."""
+        if self._shown is not None and self.engine is not None:
+            away, since = self._who_is_away()
+            self._shown = replace(self._shown, happened=(), outcome=None, away=away, away_since=since)
+            self._tell(self._shown)
 
     def _on_conviction(self, session: Session, conviction: Conviction) -> None:
         """Everybody gets the evidence, and judges it for itself; a file of it is for third parties."""
@@ -532,7 +598,9 @@ class Table:
             self.mesh.send(key, frames.Here(self._record))
         await self._change(lambda: self.lobby.on_link(key))
         if self._away.pop(key, None) is not None and self.engine is not None:
+            self._lost_at.pop(key, None)
             self._notify(News.LINK_BACK, self._name(key))
+            self._show_away()
         if self.engine is not None:
             self._ask_for_missing(self.engine.session, (key,))
             await self._note_addresses(self.engine.session)
@@ -565,6 +633,7 @@ class Table:
             self._lost_at[key] = trio.current_time()
             news = {"left": News.LEFT, "lost": News.LINK_LOST, "silent": News.SILENT}[why]
             self._notify(news, self._name(key))
+            self._show_away()
 
     def _name(self, key: bytes) -> str:
         assert self.engine is not None
@@ -643,6 +712,8 @@ class Table:
             await self._change(lambda: self.lobby.reached(Stage.PLAYING))
         if self.lobby.stage >= Stage.DEALT:
             self._tick_votes(engine)
+            self._tick_clock(engine)
+            self._tick_deserted(session.start.roster, now)
         asked, times = self._asked
         if now - asked > LACKING[min(times, len(LACKING) - 1)] and set(session.awaited()) - {session.seat}:
             self._asked = (now, times + 1)
@@ -659,21 +730,40 @@ class Table:
             engine.poke(Vote(suspects, True))
 
     def _suspects(self, session: Session, now: float) -> frozenset[int]:
-        """Who is silent: for the grace period, or for a moment when somebody wants to go on; and who is overdue."""
-        voting = session.ballots.any
-        suspects = set()
-        for seat in session.replica.live:
-            key = session.start.roster.members[seat].key
-            if seat == session.seat:
-                continue
-            silence = now - max(self.mesh.last_heard(key) or 0.0, self._begun)
-            hurry = voting or key in self._dropped
-            if silence > (UNHEARD if hurry else self.settings.grace):
-                suspects.add(seat)
-        overdue = session.start.roster.rules.turn_seconds + self.settings.grace
-        if session.start.roster.rules.turn_seconds and now - self._moved_on > overdue and not voting:
-            suspects |= set(session.awaited()) - {session.seat}
-        return frozenset(suspects)
+        """Whom this peer would go on without."""
+        members, replica = session.start.roster.members, session.replica
+        keys = {seat: members[seat].key for seat in replica.live if seat != session.seat}
+        silence = {
+            seat: now - max(self.mesh.last_heard(key) or 0.0, self._begun) for seat, key in keys.items()
+        }
+        return self._patience.suspects(
+            now,
+            silence,
+            session.awaited(),
+            [seat for seat, key in keys.items() if key in self._dropped],
+            voting=session.ballots.any,
+        )
+
+    def _tick_clock(self, engine: Engine) -> None:
+        """The turn clock: a player who is here but does not decide is played for by the built-in player."""
+        shown = self._shown
+        if shown is None or shown.view is None or not self._patience.time_is_up(trio.current_time()):
+            return
+        choices = [m for m in shown.decisions if not isinstance(m, (moves.Reshuffled, moves.Drawn))]
+        if choices:
+            self._notify(News.PLAYED_FOR_YOU)
+            engine.poke(Act(bots.choose(shown.view, choices, os.urandom)))
+
+    def _tick_deserted(self, roster: Roster, now: float) -> None:
+        """A way out of a match that all others have ended, and of which nobody has the end any more."""
+        others = [member.key for member in roster.members if member.key != self.mesh.key]
+        if not all(self._has_ended(roster, key) for key in others):
+            self._deserted = math.inf
+        elif self._deserted == math.inf:
+            self._deserted = now
+        elif now - self._deserted > DESERTED:
+            self._notify(News.PUT_OUT)
+            self._wish(self._match_over)
 
     async def _try_deal(self) -> None:
         """When all are that far: bind this seat to the roster, on disk, before its first DEAL can be made."""

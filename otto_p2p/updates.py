@@ -7,7 +7,7 @@ methods of `Controls`. It never touches a session, a mesh or a journal.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -80,6 +80,7 @@ class GameUpdate:
     outcome: Outcome | None  # of the game that has just ended
     totals: tuple[int, ...]
     over: bool
+    away_since: dict[int, float] = field(default_factory=dict)  # seat -> Unix seconds, of those who are away
 
 
 class News(enum.Enum):
@@ -91,6 +92,8 @@ class News(enum.Enum):
     SILENT = "silent"  # (name): connected, or so it seems, but nothing is heard
     LEFT = "left"  # (name)
     REMOVED = "removed"  # (name): the table goes on without it
+    PUT_OUT = "put out"  # (): the others have ended this match, or go on without us
+    PLAYED_FOR_YOU = "played for you"  # (): the turn clock has run out, the built-in player has decided
     HEALED = "healed"  # (): the cards of the gone are back in the pile
     CHEAT = "cheat"  # (name, rule, text, path of the evidence file or "")
     UNREACHABLE = "unreachable"  # (address, reason)

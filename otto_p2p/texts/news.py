@@ -19,6 +19,8 @@ _NEWS: dict[News, str] = {
     News.SILENT: N_("Nothing is heard from {0}."),
     News.LEFT: N_("{0} has left."),
     News.REMOVED: N_("The table goes on without {0}."),
+    News.PUT_OUT: N_("The others have gone on without you: this game is over for you."),
+    News.PLAYED_FOR_YOU: N_("Your time was up: the built-in player has decided for you."),
     News.HEALED: N_("The cards of those who are gone are back in the draw pile."),
     News.CHEAT: N_("{0} broke rule {1}: {2}"),
     News.UNREACHABLE: N_("{0} cannot be reached: {1}"),
