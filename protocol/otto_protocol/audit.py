@@ -164,6 +164,7 @@ class _Replay:
         self.expelled: list[Failed] = []
         self._rng = rng
         self._spoken: dict[int, Spoken] = {}
+        self._void: dict[int, Spoken] = {}
         self._contents: dict[tuple[int, int, int], bytes] = {}
         self.accused: dict[int, Failed] = {}
         self._ballots = Ballots(self.replica.live)
@@ -221,7 +222,9 @@ class _Replay:
             self._after_step()
             self._accuse(PeerFault(header.seat, "P1", "two different messages for one step"))
             if (header.view, header.step) == (self.replica.view, self.replica.step):
-                self._spoken.pop(header.seat, None)  # both are void
+                said = self._spoken.pop(header.seat, None)  # both are void, unless ballots name one of them
+                if said is not None:
+                    self._void[header.seat] = said
             return
         if self._is_complete() and not self.accused:
             self.settle()
@@ -256,7 +259,7 @@ class _Replay:
             self._stray = Failed(self.replica.step, None, "F3", text)
 
     def _hear_vote(self, message: m.Message) -> None:
-        if message.header.view < self.replica.view:
+        if message.header.view < self.replica.view and isinstance(message.body, m.Ballot):
             return  # more ballots than it needed
         if message.header.view > self.replica.view:
             self._fail("F3", f"a ballot of seat {message.header.seat} does not belong here")
@@ -276,7 +279,7 @@ class _Replay:
             self._fail("F3", "ballots for another place in the log")
         standing = {}
         for seat, own in final.own:
-            said = self._spoken.get(seat)
+            said = self._spoken.get(seat) or self._void.get(seat)
             if own and (said is None or said.message.content_hash() != own):
                 self._fail("F3", f"the message of seat {seat} that stands by its ballot is missing")
             if own and said is not None:
@@ -300,7 +303,7 @@ class _Replay:
     def _move_to(self, after: Replica) -> None:
         self._past[self.replica.view, self.replica.step] = self.replica
         self._past.pop((self.replica.view, self.replica.step - KEPT), None)
-        self.replica, self._spoken, self._next = after, {}, None
+        self.replica, self._spoken, self._void, self._next = after, {}, {}, None
 
     def _accuse(self, fault: PeerFault) -> None:
         failed = Failed(self.replica.step, fault.culprit, fault.rule, fault.text)

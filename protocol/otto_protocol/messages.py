@@ -322,7 +322,12 @@ class Message:
 
     def content_hash(self) -> bytes:
         """32 bytes that stand for the content in digests and ballots (the signature is not part of it)."""
-        return tagged_hash("content", self.signed.content)
+        return content_hash(self.signed)
+
+
+def content_hash(signed: Signed) -> bytes:
+    """32 bytes: `Message.content_hash` of what may be no message at all."""
+    return tagged_hash("content", signed.content)
 
 
 SIGNATURE_TAG = "message"
