@@ -29,8 +29,9 @@ from otto_protocol.hashing import Rng
 from otto_protocol.phases import BEFORE_DEAL, Phase
 
 PATIENCE = 15.0  # seconds without a line before it is said whom the table waits for
+UNHEARD = 20  # seconds: who is away for so long can be done without
 
-_COMMANDS = ("?", "help", "c", "cards", "s", "status", "m", "memory", "w", "words", "q", "quit")
+_COMMANDS = ("?", "help", "c", "cards", "s", "status", "m", "memory", "w", "words", "x", "q", "quit")
 
 Show = Callable[[str], None]
 
@@ -93,6 +94,8 @@ class Plain:
         self._selected: Option | None = None  # what Enter takes now, when it is not the usual choice
         self._answered: object = None
         self._seconds = 0  # since the last line
+        self._missing: dict[int, int] = {}  # seat -> seconds for which it has been away
+        self._dropped: set[int] = set()
         self._waiting_shown = ""
 
     # -- updates ---------------------------------------------------------------------------------------
@@ -141,6 +144,7 @@ class Plain:
         marks = tags([m.name for m in update.members], [m.key for m in update.members])
         self._people = People.of(update.members, marks, update.seat)
         self._narrator = Narrator()
+        self._missing, self._dropped = {}, set()
         self._phase, self._words_shown, self._hand_shown, self._answered = None, 0, 0, None
         self._lobby_now = None
         names = self._people.list(update.live)
@@ -303,12 +307,27 @@ class Plain:
                 self._say(
                     _("Table words: {words}. Everybody at this table has the same.").format(words=words)
                 )
+            case "x":
+                self._drop()
             case "q" | "quit":
                 self._leave_asked = True
                 self._say(_("Leave the game for good? Type q again to leave, anything else to stay."))
             case _:
                 return False
         return True
+
+    def _drop(self) -> None:
+        """Go on without those who have been away for long."""
+        assert self._game is not None
+        gone = [seat for seat, seconds in sorted(self._missing.items()) if seconds >= UNHEARD]
+        for seat in gone:
+            self._dropped.add(seat)
+            self._table.drop(seat)
+        if gone:
+            names = self._people.list(gone)
+            self._say(_("You want to go on without {name}; it is done when the others agree.").format(name=names))
+        else:
+            self._say(_("Nobody has been away for long."))
 
     def _help(self) -> None:
         if self._question is not None:
@@ -351,6 +370,8 @@ class Plain:
     def second(self) -> None:
         """A second has passed: tell whom the table waits for, when nothing happens for long."""
         self._seconds += 1
+        if self._game is not None:
+            self._count_missing(self._game)
         if self._game is None:
             self._lobby.second()
         elif self._seconds == math.ceil(PATIENCE):
@@ -358,6 +379,14 @@ class Plain:
             if waiting is not None and waiting != self._waiting_shown:
                 self._waiting_shown = waiting
                 self._say(waiting)
+
+    def _count_missing(self, update: GameUpdate) -> None:
+        """Offer, once, to go on without somebody who has been away for long."""
+        away = [seat for seat in update.live if seat in update.away and not update.over]
+        self._missing = {seat: self._missing.get(seat, 0) + 1 for seat in away}
+        for seat in away:
+            if self._missing[seat] == UNHEARD and seat not in self._dropped:
+                self._say(_("x: go on without {name}").format(name=self._people.names[seat]))
 
     def _say(self, line: str) -> None:
         self._seconds = 0

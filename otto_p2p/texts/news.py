@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 
 from otto_p2p.i18n import N_, _, ngettext
@@ -147,8 +148,11 @@ def progress_line(update: GameUpdate) -> str | None:
     return _("{done} of {total} shuffles done").format(done=done, total=total)
 
 
-def awaited_name(name: str, away: str | None) -> str:
-    """Somebody who is waited for, and why it takes long, if that is known."""
+def awaited_name(name: str, away: str | None, since: float | None = None) -> str:
+    """Somebody who is waited for; why it takes long, and since when (Unix seconds), if that is known."""
     if away is None:
         return name
-    return _(_AWAY.get(away, _AWAY_SOMEHOW)).format(name=name)
+    why = _(_AWAY.get(away, _AWAY_SOMEHOW)).format(name=name)
+    if since is None:
+        return why
+    return _("{why} since {time}").format(why=why, time=time.strftime("%H:%M:%S", time.localtime(since)))

@@ -86,7 +86,9 @@ def waited_for(update: GameUpdate, people: People) -> str | None:
     others = [seat for seat in update.awaited if seat != update.seat]
     if not others or update.over:
         return None
-    names = (awaited_name(people.names[seat], update.away.get(seat)) for seat in others)
+    names = (
+        awaited_name(people.names[seat], update.away.get(seat), update.away_since.get(seat)) for seat in others
+    )
     return _("Waiting for {names}.").format(names=", ".join(names))
 
 
