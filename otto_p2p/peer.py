@@ -27,6 +27,7 @@ from otto_protocol.roster import PROTOCOL_VERSION
 from otto_protocol.rules import View
 
 ALONE_SECONDS = 10.0  # in the lobby, before it is said why that may be
+LOOK_SECONDS = 3.0  # between two looks at our own addresses
 LEAVE_SECONDS = 5.0  # for companions to leave in good order
 LOOPBACK = "127.0.0.1"
 BOT_NAMES = ("Anna", "Berta", "Centis", "Dace", "Emīls", "Fricis", "Guna", "Harijs", "Ieva")
@@ -65,7 +66,7 @@ async def run_peer(
     discovery = Discovery(journal.identity.public) if network.mdns else None
     publish = None if discovery is None else _publisher(discovery, journal.identity.public, port)
     table = Table(settings, journal, mesh, addresses=_texts(own()), on_publish=publish)
-    table.join_line = f"otto-p2p join --peer {next(iter(own()), Address(LOOPBACK, port))}"
+    table.join_line = _join_line(own(), port)
     for text, addresses in targets:
         mesh.add_candidate(addresses, label=text)
     async with trio.open_nursery() as nursery:
@@ -80,6 +81,7 @@ async def run_peer(
             gone.append(trio.Event())
             nursery.start_soon(_run_companion, bot_settings, bot_journal, table, port, gone[-1])
         nursery.start_soon(table.run)
+        nursery.start_soon(_watch_addresses, table, own, port)
         await screen(table, table.updates)
         with trio.move_on_after(LEAVE_SECONDS):
             for event in gone:
@@ -89,6 +91,21 @@ async def run_peer(
 
 def _own_addresses(port: int) -> tuple[Address, ...]:
     return own_addresses(usable(list_interfaces()), port)
+
+
+def _join_line(addresses: Sequence[Address], port: int) -> str:
+    """What to type on another machine to come to this one."""
+    return f"otto-p2p join --peer {next(iter(addresses), Address(LOOPBACK, port))}"
+
+
+async def _watch_addresses(table: Table, own: Callable[[], Sequence[Address]], port: int) -> None:
+    """Networks come and go while people wait in the lobby."""
+    known = own()
+    while True:
+        await trio.sleep(LOOK_SECONDS)
+        if (found := own()) != known:
+            known = found
+            table.moved(_texts(found), _join_line(found, port))
 
 
 def _texts(addresses: Sequence[Address]) -> tuple[str, ...]:

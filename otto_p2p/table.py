@@ -191,6 +191,11 @@ class Table:
         """Go away, but keep the seat: `join` comes back to it. The last update is Closed."""
         self._leaving.set()
 
+    def moved(self, addresses: tuple[str, ...], join_line: str) -> None:
+        """This machine has other addresses now: tell the others, and show what to type elsewhere."""
+        self.join_line = join_line
+        self._wish(lambda: self.lobby.set_addresses(addresses))
+
     def notice(self, news: News, *words: str) -> None:
         """Tell the screen what the table itself cannot know (how discovery goes)."""
         self._notify(news, *words)
