@@ -325,7 +325,9 @@ class Plain:
             self._table.drop(seat)
         if gone:
             names = self._people.list(gone)
-            self._say(_("You want to go on without {name}; it is done when the others agree.").format(name=names))
+            self._say(
+                _("You want to go on without {name}; it is done when the others agree.").format(name=names)
+            )
         else:
             self._say(_("Nobody has been away for long."))
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import trio
 
-from otto_p2p import events as net
 from otto_p2p import bots, frames, whereabouts
+from otto_p2p import events as net
 from otto_p2p.addresses import parse_peer
 from otto_p2p.engine import Act, Engine, Incoming, Lacking, Leave, Nudge, Report, Vote, beginning
 from otto_p2p.journal import Journal, MatchState
@@ -34,11 +34,11 @@ from otto_protocol.errors import DecodeError, LocalError
 from otto_protocol.here import Here, OtherVersion, Ready, Stage, open_here, sign_here
 from otto_protocol.lobby import Lobby
 from otto_protocol.lobby_actions import Abandoned, Action, Memory, Moved, Publish, Started
-from otto_protocol.roster import Roster, Start, TableRules
 from otto_protocol.phases import Phase
+from otto_protocol.roster import Roster, Start, TableRules
 from otto_protocol.session import (
-    Conviction,
     Convicted,
+    Conviction,
     Diverged,
     Heard,
     Removed,

@@ -87,7 +87,8 @@ def waited_for(update: GameUpdate, people: People) -> str | None:
     if not others or update.over:
         return None
     names = (
-        awaited_name(people.names[seat], update.away.get(seat), update.away_since.get(seat)) for seat in others
+        awaited_name(people.names[seat], update.away.get(seat), update.away_since.get(seat))
+        for seat in others
     )
     return _("Waiting for {names}.").format(names=", ".join(names))
 
