@@ -16,7 +16,7 @@ pytestmark = pytest.mark.lan
 Found = dict[str, list[tuple[str, str]]]  # by check: state and text with advice
 
 
-def start(host: Host, folder: Path, *options: str, seconds: float = 5.0) -> subprocess.Popen[str]:
+def start(host: Host, folder: Path, *options: str, seconds: float = 3.5) -> subprocess.Popen[str]:
     """Start a doctor; both of a pair have to be running for a while at the same time."""
     return host.popen(
         [

@@ -41,6 +41,15 @@ def test_without_multicast_the_hint_and_one_address_are_enough(lan: Lan, tmp_pat
     all_have_cards(players)
 
 
+def test_the_line_to_type_follows_the_address(lan: Lan, tmp_path: Path) -> None:
+    # field report 47
+    host = lan.host("a", ipv6=False)
+    player = Player(host, tmp_path, "--players", "2")
+    wait(lambda: bool(player.said_at(f"--peer {host.address()}:")), 20, [player])
+    host.set_address("10.77.0.99/24")
+    wait(lambda: bool(player.said_at("To join from another machine: .*--peer 10.77.0.99:")), 10, [player])
+
+
 def test_who_cannot_reach_each_other_never_start_silently(lan: Lan, tmp_path: Path) -> None:
     lan.isolate(["relay"])
     players = [Player(lan.host(name), tmp_path, "--players", "3") for name in ("relay", "a", "b")]
