@@ -16,6 +16,7 @@ from otto_p2p.discovery import browse_once
 from otto_p2p.events import PeerDown
 from otto_p2p.frames import Game, Reason
 from tests.lan.lab import Host, Lan
+from tests.lan.measure_games import LONG
 from tests.lan.peers import LanPeer, until
 
 pytestmark = pytest.mark.lan
@@ -223,7 +224,7 @@ async def test_discovery_leaves_nothing_behind(lan: Lan) -> None:
 
     await browse_once(0.1, interfaces=visitor.interfaces, in_network=visitor.host.in_network)
     before = resources()
-    for _ in range(5):
+    for _ in range(200 if LONG else 5):
         await browse_once(0.05, interfaces=visitor.interfaces, in_network=visitor.host.in_network)
     after = resources()
     assert after[0] <= before[0]

@@ -18,6 +18,8 @@ from otto_protocol.hashing import Drbg
 from otto_protocol.identity import IdentityKey
 from tests.net.virtual_lan import credentials
 
+CYCLES = 200 if os.environ.get("OTTO_LONG") else 30
+
 
 def descriptors() -> int:
     return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
@@ -73,8 +75,8 @@ async def both_linked(a: Local, b: Local) -> None:
 
 async def test_connections_leave_no_descriptors_behind() -> None:
     async with local(0) as (a,):
-        before = descriptors()
-        for _ in range(30):
+        before, tasks = descriptors(), trio.lowlevel.current_statistics().tasks_living
+        for _ in range(CYCLES):
             async with local(1) as (b,):
                 b.mesh.add_candidate([a.address])
                 await both_linked(a, b)
@@ -83,6 +85,8 @@ async def test_connections_leave_no_descriptors_behind() -> None:
                     await trio.sleep(0.005)
         await trio.sleep(0.05)
         assert descriptors() <= before + 1
+        # One task that waits for each peer that has left, until it is forgotten: bounded by `Limits.contacts`.
+        assert trio.lowlevel.current_statistics().tasks_living <= tasks + 2
 
 
 async def test_strangers_by_the_hundred_do_not_disturb() -> None:
