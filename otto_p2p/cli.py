@@ -90,7 +90,8 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         case "verify":
             from otto_p2p import verifying
 
-            return verifying.verify(options.file)
+            check = verifying.verify_evidence if options.evidence else verifying.verify
+            return check(options.file)
         case "history":
             from otto_p2p.folders import data_folder
             from otto_p2p.history import history
@@ -174,6 +175,9 @@ def _parser() -> argparse.ArgumentParser:
     doctor.add_argument("--data-dir", metavar=_("DIR"), help=_("where keys and matches are kept"))
     verify = command("verify", _("check the transcript of a match"))
     verify.add_argument("file", metavar=_("FILE"), help=_("a transcript that otto-p2p has written"))
+    verify.add_argument(
+        "--evidence", action="store_true", help=_("the file is evidence against a seat: who is convicted?")
+    )
     history = command("history", _("show the matches that are over"))
     history.add_argument("--json", action="store_true", help=_("as JSON"))
     history.add_argument("--data-dir", metavar=_("DIR"), help=_("where keys and matches are kept"))
@@ -198,6 +202,9 @@ def _add_join(join: argparse.ArgumentParser) -> None:
         type=int,
         metavar=_("S"),
         help=_("seconds for each move, 0 for no clock (default: 120)"),
+    )
+    join.add_argument(
+        "--no-memory", action="store_true", help=_("a table at which no screen shows which cards were seen")
     )
     join.add_argument(
         "--grace",

@@ -1,4 +1,4 @@
-"""`otto-p2p verify`: a transcript in, a verdict out."""
+"""`otto-p2p verify`: a transcript in, a verdict out; or an evidence file, and who it convicts."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from otto_p2p.i18n import _, ngettext
 from otto_p2p.texts.people import People
 from otto_p2p.texts.results import game_over, match_over
 from otto_p2p.texts.safe import safe, tags
-from otto_protocol.audit import Failed, Verified, audit
+from otto_protocol.audit import Failed, Proven, Verified, audit, judge
 from otto_protocol.errors import DecodeError
 from otto_protocol.roster import Roster
-from otto_protocol.transcript import MAX_TRANSCRIPT, UnknownVersion, load
+from otto_protocol.transcript import MAX_TRANSCRIPT, Transcript, UnknownVersion, load
 
 HOLDS, FAILS, NO_TRANSCRIPT = 0, 1, 2
 
@@ -24,25 +24,51 @@ def verify(file: str) -> int:
     The exit status: 0 it holds, 1 something in it does not, 2 it is no transcript, or of a version that this
     program does not know.
     """
-    try:
-        transcript = load(_read(Path(file)))
-    except UnknownVersion as error:
-        return _refused(_("{file}: {problem}").format(file=file, problem=error))
-    except DecodeError:
-        return _refused(_("{file} is no transcript of otto-p2p").format(file=file))
-    except OSError as error:
-        return _refused(_("{file} cannot be read: {problem}").format(file=file, problem=error.strerror))
-    roster = transcript.start.roster
+    transcript = _load(file)
+    if transcript is None:
+        return NO_TRANSCRIPT
     match audit(transcript, os.urandom):
         case Verified() as verified:
             lines = holds(verified)
             status = HOLDS
         case Failed() as failed:
-            lines = [fails(failed, roster)]
+            lines = [fails(failed, transcript.start.roster)]
             status = FAILS
     for line in lines:
         print(line)
     return status
+
+
+def verify_evidence(file: str) -> int:
+    """Check an evidence file and print whom it convicts, and of what.
+
+    The exit status: 0 it proves that a seat broke a rule, 1 it proves nothing, 2 it is no evidence file.
+    """
+    evidence = _load(file)
+    if evidence is None:
+        return NO_TRANSCRIPT
+    match judge(evidence, os.urandom):
+        case Proven() as proven:
+            name = _people(proven.roster).names[proven.seat]
+            text = _("Proven: seat {seat} ({name}) broke rule {rule}: {text}")
+            print(text.format(seat=proven.seat, name=name, rule=proven.rule, text=safe(proven.text)))
+            return HOLDS
+        case Failed(text=text):
+            print(_("Nothing is proven against anybody: {text}").format(text=safe(text)))
+            return FAILS
+
+
+def _load(file: str) -> Transcript | None:
+    """The transcript in a file, or None after one line about what is wrong with it."""
+    try:
+        return load(_read(Path(file)))
+    except UnknownVersion as error:
+        _refuse(_("{file}: {problem}").format(file=file, problem=error))
+    except DecodeError:
+        _refuse(_("{file} is no transcript of otto-p2p").format(file=file))
+    except OSError as error:
+        _refuse(_("{file} cannot be read: {problem}").format(file=file, problem=error.strerror))
+    return None
 
 
 def _read(path: Path) -> bytes:
@@ -51,9 +77,8 @@ def _read(path: Path) -> bytes:
     return data
 
 
-def _refused(text: str) -> int:
+def _refuse(text: str) -> None:
     print(f"otto-p2p: {safe(text)}", file=sys.stderr)
-    return NO_TRANSCRIPT
 
 
 def _people(roster: Roster) -> People:
@@ -72,6 +97,11 @@ def holds(verified: Verified) -> list[str]:
             verified.steps,
         ).format(n=verified.steps, digest=verified.digest.hex())
     ]
+    for cheat in verified.expelled:
+        if cheat.seat is not None:
+            text = _("Seat {seat} ({name}) broke rule {rule} at step {step}, and the others went on without it.")
+            name = people.names[cheat.seat]
+            lines.append(text.format(seat=cheat.seat, name=name, rule=cheat.rule, step=cheat.step))
     for number, outcome in enumerate(verified.results, 1):
         lines += game_over(outcome, people, number, games)
     return [*lines, *match_over(verified.totals, people, games)]
