@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable
 
-from otto_protocol import messages as m
 from otto_protocol import heal, healing, proofs
-from otto_protocol.deck import decode_deck, encode_deck
-from otto_protocol.group import G, add, decode_point, decode_scalar, mul, neg
+from otto_protocol import messages as m
+from otto_protocol.deck import Ciphertext, decode_deck, encode_deck
+from otto_protocol.group import G, add, decode_point, neg
 from otto_protocol.speaker import Note
 from tests.adversary.cheats_keys import RNG, dropped, duplicate, flipped, mul_base, replaced
 from tests.adversary.harness import A, Cheat, E, Sent, Silent, Table, cheat, instead
@@ -16,7 +17,15 @@ from tests.adversary.harness import A, Cheat, E, Sent, Silent, Table, cheat, ins
 HEAL = {"players": 3}
 
 
-@cheat("57", "a healing key that cancels the others'", E, "P12", start="loss: heal prove", who=lambda _: 1, **HEAL)
+@cheat(
+    "57",
+    "a healing key that cancels the others'",
+    E,
+    "P12",
+    start="loss: heal prove",
+    who=lambda _: 1,
+    **HEAL,
+)
 class CancellingKey(Cheat):
     """Waits for the other's key, and takes the difference to one whose secret it knows."""
 
@@ -33,7 +42,9 @@ class CancellingKey(Cheat):
             return
         body = self.held.body
         assert isinstance(body, m.HealProof)
-        said = [one.message.body for s in table.honest() for seat, one in s.spoken().items() if seat == s.seat]
+        said = [
+            one.message.body for s in table.honest() for seat, one in s.spoken().items() if seat == s.seat
+        ]
         keys = [decode_point(one.key) for one in said if isinstance(one, m.HealProof)]
         if len(keys) < len(table.honest()):
             return
@@ -43,7 +54,7 @@ class CancellingKey(Cheat):
         yield Sent(m.wire(table.sign(self.held.header, dataclasses.replace(body, key=key.encode()))))
 
 
-def raised_with(change: Callable[[Table, list], None]) -> Callable[[Table, m.Message], m.Body]:  # type: ignore[type-arg]
+def raised_with(change: Callable[[Table, list[Ciphertext]], None]) -> Callable[[Table, m.Message], m.Body]:
     """Other raised entries, with the best proof that the cheater can make for them."""
 
     def changed(table: Table, message: m.Message) -> m.Body:
@@ -61,18 +72,18 @@ def raised_with(change: Callable[[Table, list], None]) -> Callable[[Table, m.Mes
     return changed
 
 
-def like_the_victims(table: Table, raised: list) -> None:  # type: ignore[type-arg]
-    """The raised a of an entry of F becomes the a of a card in another's hand: its tag share would open it."""
+def like_the_victims(table: Table, raised: list[Ciphertext]) -> None:
+    """The raised a of an entry of F becomes the a of a victim's card: its tag share would open that card."""
     victim = table.honest()[0]
     slot = victim.replica.play.hands[victim.seat][0]
     raised[0] = (victim.replica.held[slot][0], raised[0][1])
 
 
-def swapped(_table: Table, raised: list) -> None:  # type: ignore[type-arg]
+def swapped(_table: Table, raised: list[Ciphertext]) -> None:
     raised[0], raised[1] = raised[1], raised[0]
 
 
-def own_card(_table: Table, raised: list) -> None:  # type: ignore[type-arg]
+def own_card(_table: Table, raised: list[Ciphertext]) -> None:
     a, b = add(raised[-1][0], G), raised[-1][1]
     assert a is not None
     raised[-1] = (a, b)
@@ -120,7 +131,9 @@ class SecretsWatched(Silent):
 
 
 cheat("61", "quit after the tags are seen", A, start="loss: tags", kind=m.Tags, **HEAL)(SecretsWatched)
-cheat("x46", "quit in the middle of a heal shuffle", A, start="loss: heal shuffle", kind=m.Shuffle, **HEAL)(Silent)
+cheat("x46", "quit in the middle of a heal shuffle", A, start="loss: heal shuffle", kind=m.Shuffle, **HEAL)(
+    Silent
+)
 
 
 @cheat("62", "a raise of an earlier heal again", E, "P13", start="loss: raise", who=lambda _: 1, players=4)
@@ -138,8 +151,9 @@ class OldRaise(Cheat):
                 return self.old, note
         return body, note
 
-    def begin(self, table: Table) -> Iterable[Sent]:
-        table.leave(table.sessions[3])
+    def tick(self, table: Table) -> Iterable[Sent]:
+        if self.old is not None and 3 not in table.gone:
+            table.leave(table.sessions[3])
         return []
 
 
@@ -162,15 +176,13 @@ for _id, _title, _rule, _spoil in (
     ("x49", "a card too few in a heal", "P6", dropped),
 ):
     cheat(_id, _title, E, _rule, start="loss: heal shuffle", who=lambda _: 1, **HEAL)(
-        lambda spoil=_spoil: HealDeck(spoil)
+        functools.partial(HealDeck, _spoil)
     )
 
 
-@instead("x50", "a healing key without its proof", E, "P12", start="loss: heal prove", kind=m.HealProof, **HEAL)
+@instead(
+    "x50", "a healing key without its proof", E, "P12", start="loss: heal prove", kind=m.HealProof, **HEAL
+)
 def unproven_key(_table: Table, message: m.Message) -> m.Body:
     assert isinstance(message.body, m.HealProof)
     return dataclasses.replace(message.body, possession=flipped(message.body.possession))
-
-
-assert mul(2, G) is not None
-assert decode_scalar(bytes(31) + b"\1") == 1

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable
 
 from otto_protocol import messages as m
 from otto_protocol import proofs, shuffle
 from otto_protocol.commitments import commit
 from otto_protocol.deck import decode_deck, encode_deck
+from otto_protocol.encoding import encode, pack
 from otto_protocol.group import G, Point, Q, add, decode_point, encode_scalar, mul, neg
 from otto_protocol.hashing import Drbg
 from otto_protocol.speaker import Note
@@ -84,7 +87,7 @@ def stolen(table: Table, honest: m.KeyOpen) -> m.KeyOpen:
 
 def rogue(table: Table, honest: m.KeyOpen) -> m.KeyOpen:
     known = [decode_point(one.key) for one in others(table)]
-    key = add(mul(7, G), *(neg(point) for point in known))
+    key = add(mul_base(7), *(neg(point) for point in known))
     assert key is not None
     return dataclasses.replace(honest, key=key.encode())
 
@@ -98,12 +101,18 @@ def big_scalar(_table: Table, honest: m.KeyOpen) -> m.KeyOpen:
 
 
 def another_tables(table: Table, honest: m.KeyOpen) -> m.KeyOpen:
-    possession = proofs.prove_key(5, mul_base(5), b"a context of another table", RNG)
+    elsewhere = copy.copy(table.me.replica)
+    elsewhere.match = bytes(32)
+    possession = proofs.prove_key(5, mul_base(5), elsewhere.context("key", table.me.seat), RNG)
     return dataclasses.replace(honest, key=mul_base(5).encode(), possession=possession)
 
 
 def mul_base(scalar: int) -> Point:
-    point = mul(scalar, G)
+    return times(scalar, G)
+
+
+def times(scalar: int, base: Point) -> Point:
+    point = mul(scalar, base)
     assert point is not None
     return point
 
@@ -115,7 +124,7 @@ for _number, _title, _make in (
     ("11", "a scalar that is not below the order", big_scalar),
     ("x1", "a proof of possession from another table", another_tables),
 ):
-    cheat(_number, _title, E, "P5", start="key commit", who=fresh)(lambda make=_make: WrongKey(make))
+    cheat(_number, _title, E, "P5", start="key commit", who=fresh)(functools.partial(WrongKey, _make))
 
 
 # -- bytes -----------------------------------------------------------------------------------------------
@@ -125,7 +134,7 @@ def signed_content(table: Table, content: bytes) -> bytes:
     """Wire bytes of any content, signed by the cheating seat."""
     identity, match = table.lab.identities[table.cheater or 0], table.me.replica.match
     signature = identity.sign(m.SIGNATURE_TAG, match, content)
-    return m.pack(m.Signed(table.cheater or 0, content, signature))
+    return pack(m.Signed(table.cheater or 0, content, signature))
 
 
 class Bytes(Cheat):
@@ -141,14 +150,14 @@ class Bytes(Cheat):
         return [Sent(signed_content(table, self.change(message.signed.content)))]
 
 
-assert m.encode((1,) * 3)[:1] == b"\x93"
+assert encode((1,) * 3)[:1] == b"\x93"
 for _number, _title, _change in (
     ("12", "not canonical: a long array header", lambda c: b"\xdc\x00\x03" + c[1:]),
     ("x2", "not canonical: bytes behind the end", lambda c: c + b"\x00"),
     ("x3", "a kind of message that does not exist", lambda c: c.replace(c[-40:], b"\xff" * 40)),
     ("x4", "an empty content", lambda c: b""),
 ):
-    cheat(_number, _title, E, "P2", start="lead", kind=m.Lead)(lambda change=_change: Bytes(change))
+    cheat(_number, _title, E, "P2", start="lead", kind=m.Lead)(functools.partial(Bytes, _change))
 
 
 # -- shuffles --------------------------------------------------------------------------------------------
@@ -171,7 +180,7 @@ class Deck(Cheat):
 
 def shifted(entry: tuple[Point, Point], r: int, x: Point) -> tuple[Point, Point]:
     """The same card, encrypted anew."""
-    a, b = add(entry[0], mul(r, G)), add(entry[1], mul(r, x))
+    a, b = add(entry[0], mul_base(r)), add(entry[1], times(r, x))
     assert a is not None
     assert b is not None
     return a, b
@@ -182,14 +191,13 @@ def duplicate(deck: list[tuple[Point, Point]], x: Point) -> None:
 
 
 def replaced(deck: list[tuple[Point, Point]], x: Point) -> None:
-    a, b = mul(99, G), add(mul(31337, G), mul(99, x))
-    assert a is not None
+    a, b = mul_base(99), add(mul_base(31337), times(99, x))
     assert b is not None
     deck[0] = a, b
 
 
 def planted(deck: list[tuple[Point, Point]], x: Point) -> None:
-    a = add(deck[1][0], mul(4711, G))
+    a = add(deck[1][0], mul_base(4711))
     assert a is not None
     deck[0] = a, deck[0][1]
 
@@ -209,7 +217,7 @@ for _number, _title, _rule, _spoil in (
     ("15", "a point that is no card", "P7", replaced),
     ("16", "a planted ciphertext, to learn a share", "P7", planted),
 ):
-    cheat(_number, _title, E, _rule, start="shuffle", who=fresh)(lambda spoil=_spoil: Deck(spoil))
+    cheat(_number, _title, E, _rule, start="shuffle", who=fresh)(functools.partial(Deck, _spoil))
 
 
 class Proof(Cheat):
@@ -262,10 +270,12 @@ for _number, _title, _change_proof in (
     ("x7", "a response that is not below the order", lambda _t, p: p[:-32] + Q.to_bytes(32, "big")),
     ("x8", "one bit of the proof", lambda _t, p: flipped(p, 40)),
 ):
-    cheat(_number, _title, E, "P7", start="shuffle", who=fresh)(lambda change=_change_proof: Proof(change))
+    cheat(_number, _title, E, "P7", start="shuffle", who=fresh)(functools.partial(Proof, _change_proof))
 
 
-@cheat("21", "two bad proofs of two seats", E, "P7", start="shuffle", who=lambda _: 2, players=4, accomplices=1)
+@cheat(
+    "21", "two bad proofs of two seats", E, "P7", start="shuffle", who=lambda _: 2, players=4, accomplices=1
+)
 class TwoProofs(Cheat):
     def __init__(self) -> None:
         self.bad = 0
@@ -329,7 +339,7 @@ def wrong_share(shares: list[Point]) -> None:
 
 def birthday(shares: list[Point]) -> None:
     """Two wrong shares whose errors cancel if the weights do not depend on all of them."""
-    first, second = add(shares[0], mul(5, G)), add(shares[1], neg(mul_base(5)))
+    first, second = add(shares[0], mul_base(5)), add(shares[1], neg(mul_base(5)))
     assert first is not None
     assert second is not None
     shares[:2] = first, second
@@ -337,7 +347,9 @@ def birthday(shares: list[Point]) -> None:
 
 instead("23", "a wrong share", E, "P9", start="deal", kind=m.Shares)(shares_with(wrong_share))
 instead("24", "wrong shares that add up", E, "P9", start="deal", kind=m.Shares)(shares_with(birthday))
-instead("25", "a slot without its share", E, "P8", start="deal", kind=m.Shares)(shares_with(lambda s: s.pop()))
+instead("25", "a slot without its share", E, "P8", start="deal", kind=m.Shares)(
+    shares_with(lambda s: s.pop())
+)
 instead("26", "a share of a slot of one's own", E, "P8", start="deal", kind=m.Shares)(
     shares_with(lambda s: s.append(mul_base(3)))
 )

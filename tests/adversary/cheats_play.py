@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable
 
 from otto_protocol import messages as m
@@ -166,9 +167,7 @@ for _title, _id, _start, _rule, _change in (
     ("answer with another's card", "x14", "an answerer has collected", "T7", foreign_answer),
     ("answer with a card that is not opened", "x15", "an answerer has collected", "P10", unproven_answer),
 ):
-    cheat(_id, _title, E, _rule, start=_start, who=meant)(
-        lambda change=_change: Says(ANSWERS, change)
-    )
+    cheat(_id, _title, E, _rule, start=_start, who=meant)(functools.partial(Says, ANSWERS, _change))
 
 
 @instead("x16", "answer with a share of another card", E, "P10", start="answer", kind=m.Answer)
@@ -187,16 +186,26 @@ def not_waited_for(table: Table) -> int:
     return next(seat for seat in there.live if seat not in waiting)
 
 
+def _always(body: m.Body) -> Callable[[Table], m.Body]:
+    return lambda _: body
+
+
 for _id, _title, _start, _who, _body in (
     ("36", "exchange without the colour", "exchange", not_waited_for, m.Exchange(True)),
     ("37", "the leader exchanges though another may", "the leader may not exchange", meant, m.Exchange(True)),
     ("38", "speak when nobody asks", "lead", not_waited_for, m.Exchange(False)),
     ("40", "collect without having drawn", "collect", not_waited_for, m.Collect(())),
-    ("45", "Otto with seven cards", "2: lead", not_waited_for, m.Otto(b"", 1, NONCE, (), m.Opening(b"", b""))),
+    (
+        "45",
+        "Otto with seven cards",
+        "2: lead",
+        not_waited_for,
+        m.Otto(b"", 1, NONCE, (), m.Opening(b"", b"")),
+    ),
     ("x17", "a shuffle in the middle of the play", "lead", leader, m.Shuffle(b"")),
     ("x18", "shares that nobody draws", "lead", leader, m.Shares(b"", b"")),
 ):
-    cheat(_id, _title, E, "P3", start=_start, who=_who)(lambda body=_body: Inject(lambda _: body))
+    cheat(_id, _title, E, "P3", start=_start, who=_who)(functools.partial(Inject, _always(_body)))
 
 
 class ToOne(Cheat):
@@ -386,7 +395,7 @@ def bogus_digest(table: Table, message: m.Message) -> m.Message:
 @instead("x26", "a message of another match", E, "P15", start="answer", kind=m.Answer)
 def other_match(table: Table, message: m.Message) -> m.Message:
     header = dataclasses.replace(message.header, match=tagged_hash("another match"))
-    content = m.encode((m.to_value(header), m.KINDS.index(type(message.body)), m.to_value(message.body)))
+    content = m.content_of(header, message.body)
     identity = table.lab.identities[message.header.seat]
     signature = identity.sign(m.SIGNATURE_TAG, message.header.match, content)
     return m.Message(header, message.body, m.Signed(header.seat, content, signature))
@@ -396,6 +405,6 @@ def other_match(table: Table, message: m.Message) -> m.Message:
 def other_seat(table: Table, message: m.Message) -> m.Message:
     seat = message.header.seat
     header = dataclasses.replace(message.header, seat=other_than(table))
-    content = m.encode((m.to_value(header), m.KINDS.index(type(message.body)), m.to_value(message.body)))
+    content = m.content_of(header, message.body)
     signature = table.lab.identities[seat].sign(m.SIGNATURE_TAG, message.header.match, content)
     return m.Message(header, message.body, m.Signed(seat, content, signature))

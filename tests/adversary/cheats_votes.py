@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable
 
 from otto_protocol import messages as m
@@ -30,7 +31,9 @@ class Vote(Cheat):
         return [] if self.silent else super().outgoing(table, message)
 
 
-def voting(number: str, title: str, verdict: object, *rules: str, **options: object) -> Callable[[Votes], Votes]:
+def voting(
+    number: str, title: str, verdict: object, *rules: str, **options: object
+) -> Callable[[Votes], Votes]:
     """Enter a function table -> what the seat signs at the beginning."""
     silent = bool(options.pop("silent", False))
 
@@ -191,7 +194,9 @@ class Returns(Cheat):
         self.done = True
         yield Sent(m.wire(self.owed))
         yield Sent(m.wire(table.sign(table.header(), self.owed.body)))
-        yield Sent(m.wire(table.sign(table.header(), m.Ballot(1, (table.honest()[0].seat,), (), b"", 0, b""))))
+        yield Sent(
+            m.wire(table.sign(table.header(), m.Ballot(1, (table.honest()[0].seat,), (), b"", 0, b"")))
+        )
 
 
 cheat("63", "speak after the removal", A, start="answer", kind=m.Answer)(Returns)
@@ -254,8 +259,27 @@ class Late(Cheat):
 
 for _id, _steps in (("x40", 1), ("x41", 9), ("x42", 70)):
     cheat(_id, f"another answer {_steps} steps later", E, "P1", "T7", start="answer", kind=m.Answer)(
-        lambda steps=_steps: Late(steps)
+        functools.partial(Late, _steps)
     )
-cheat("x43", "another answer 9 steps later, to one peer", E, "P1", "T7", start="answer", kind=m.Answer, players=4)(
-    lambda: Late(9)
-)
+cheat(
+    "x43",
+    "another answer 9 steps later, to one peer",
+    E,
+    "P1",
+    "T7",
+    start="answer",
+    kind=m.Answer,
+    players=4,
+)(lambda: Late(9))
+
+
+class Forged(Cheat):
+    """Signs a message in another's name."""
+
+    def begin(self, table: Table) -> Iterable[Sent]:
+        self.done = True
+        header = dataclasses.replace(table.header(), seat=victim(table))
+        yield Sent(m.wire(table.sign(header, m.Collect(()))), (table.honest()[1].seat,))
+
+
+cheat("x51", "a message in another's name", X, start="lead", who=lambda _: 1)(Forged)

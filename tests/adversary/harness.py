@@ -16,15 +16,15 @@ from dataclasses import dataclass, field
 
 from otto_protocol import messages as m
 from otto_protocol import moves
-from otto_protocol.audit import Failed, Proven, Verified, audit, judge
-from otto_protocol.errors import DecodeError, PeerFault
+from otto_protocol.audit import Proven, Verified, audit, judge
 from otto_protocol.cards import number
+from otto_protocol.errors import DecodeError, PeerFault
 from otto_protocol.hashing import Drbg
 from otto_protocol.lab import Chooser, Lab
 from otto_protocol.phases import BEFORE_DEAL, Phase
 from otto_protocol.roster import TableRules
 from otto_protocol.rules_legal import View
-from otto_protocol.session import Conviction, Convicted, Outgoing, Session
+from otto_protocol.session import Convicted, Conviction, Outgoing, Session
 from otto_protocol.speaker import Note
 from otto_protocol.transcript import Transcript, dump, load
 from tests.protocol.lab_games import duellist, eager, patient
@@ -97,6 +97,7 @@ class Told:
     accomplices: int = 0  # how many seats after the cheating one do the same
     kind: type | tuple[type, ...] | None = None
     ends: str = "leave"  # how the game ends after the cheat: others "leave", or it is "played" out
+    slow: bool = False  # whether it takes long to notice
     resumes: bool = True  # whether the game must go on after the removal
     removed: bool = True  # whether the seat must be out of the game
 
@@ -116,6 +117,8 @@ class Table:
     cheat: Cheat = field(default_factory=Cheat)
     cheater: int | None = None
     culprits: set[int] = field(default_factory=set)  # the cheating seat and its accomplices
+    reporters: list[Session] = field(default_factory=list)  # the honest sessions when all was noticed
+    quiet: int = 0  # rounds of voting in which nothing came of it
     meant: int = 0  # the seat that a special moment is about
     done_step: int | None = None  # where the table stood when the cheat was over
     kind: type | tuple[type, ...] | None = None
@@ -165,7 +168,7 @@ class Table:
         session._say = say  # type: ignore[method-assign]
 
     def header(self, session: Session | None = None) -> m.Header:
-        """The header of a message of the cheating seat where `session` stands (default: the first honest one)."""
+        """The header of a message of the cheating seat where `session` stands (default: who is furthest)."""
         assert self.cheater is not None
         there = session or newest(self.honest())
         seat = session.seat if session is not None and session.seat in self.culprits else self.cheater
@@ -238,7 +241,7 @@ class Table:
                 self.evidence[key] = session.evidence(event.conviction)
 
     def bustle(self, until: Callable[[Session], bool]) -> bool:
-        """Everybody does what there is to do, until nothing is left or this holds; False if there was nothing."""
+        """Everybody does what there is to do, until this holds or nothing is left. False: there was nothing."""
         moved = False
         for _ in range(LIMIT):
             busy = False
@@ -263,8 +266,14 @@ class Table:
     def knowledge(self) -> list[object]:
         """What changes when somebody honest learns something."""
         return [
-            (s.replica.view, s.replica.step, s.replica.digest, sorted(s.spoken()), sorted(s.convicted), s.out)
-            + (len(s.ballots.all()),)
+            (
+                s.replica.view,
+                s.replica.digest,
+                sorted(s.spoken()),
+                sorted(s.convicted),
+                s.out,
+                s.ballots.all(),
+            )
             for s in self.honest()
         ]
 
@@ -296,22 +305,22 @@ class Table:
 
     def play(self, until: Callable[[Session], bool]) -> None:
         """Go on until this holds at every honest session (or the session is out)."""
-        tries = 0
+        self.quiet = 0
         for _ in range(LIMIT):
             if self.reached(until):
                 return
             before = self.knowledge()
             if not (self.bustle(until) or self.exchange()):
                 self.vote()
-            tries = 0 if self.knowledge() != before else tries + 1
-            if tries > VOTES:
+            self.quiet = 0 if self.knowledge() != before else self.quiet + 1
+            if self.quiet > VOTES:
                 raise Stuck(self)
         raise AssertionError("the table never comes to an end")
 
     def is_silent(self, session: Session, seat: int) -> bool:
         """Whether a seat owes a message while nothing moves, or a ballot."""
         voters = {ballot.header.seat for ballot in session.ballots.all()}
-        return seat in session.awaited() or bool(voters and seat not in voters)
+        return seat in session.awaited() or bool(voters and seat not in voters and self.quiet > 1)
 
     def reached(self, until: Callable[[Session], bool]) -> bool:
         """Whether this holds at every honest session."""
@@ -338,9 +347,7 @@ class Stuck(AssertionError):
         self.table = table
         super().__init__(
             [
-                (s.seat, s.replica.view, s.replica.step, s.replica.phase.value, s.awaited())
-                + ([(b.header.seat, b.header.step, b.body) for b in s.ballots.all()][-6:],)
-                + ({seat: c.rule for seat, c in s.convicted.items()},)
+                (s.seat, s.replica.view, s.replica.step, moment(s), s.awaited(), sorted(s.convicted))
                 for s in table.honest()
             ]
         )
@@ -364,6 +371,7 @@ def _fork(session: Session) -> Session:
 
 
 # -- moments of an honest game ---------------------------------------------------------------------------
+
 
 def shy(view: View, legal: Sequence[moves.Move]) -> moves.Move:
     """Like `eager`, but begins without a collection if it can."""
@@ -460,6 +468,21 @@ def _turn(session: Session) -> int:
 
 
 @dataclass
+class Count:
+    """What the table at the end of a test run adds up."""
+
+    tried: int = 0  # games with a cheat in them
+    refused: int = 0  # came to nothing: refused, convicted, or without effect
+    blamed: int = 0  # convictions that had to be, by honest seats of the right one
+    expected: int = 0  # ... and how many there had to be
+    honest_blamed: int = 0
+
+
+COUNT = Count()
+SURE = 40  # steps after a cheat: who has not noticed by then will not
+
+
+@dataclass
 class Played:
     """What came of a cheat."""
 
@@ -468,8 +491,11 @@ class Played:
     final: Transcript | None
 
 
-def play(told: Told) -> Played:
-    """Play a cheat against honest sessions. Raises AssertionError if anything is not as it must be."""
+def play(told: Told, finish: bool = True) -> Played:
+    """Play a cheat against honest sessions. Raises AssertionError if anything is not as it must be.
+
+    Without `finish` the game is not ended, and its transcript not verified.
+    """
     table = moments(told.players, told.player, told.start.startswith("loss: "))[
         told.start.removeprefix("loss: ")
     ].fork()
@@ -479,11 +505,25 @@ def play(told: Told) -> Played:
     view = table.sessions[0].replica.view
     for sent in table.cheat.begin(table):
         table.deliver(sent, table.cheater or 0)
+    COUNT.tried += 1
+    try:
+        played = _play(told, table, view, finish)
+    finally:
+        COUNT.honest_blamed += sum(len(s.convicted.keys() - table.culprits) for s in table.honest())
+    COUNT.refused += 1
+    if told.verdict is E:
+        COUNT.expected += len(table.culprits) * len(table.reporters)
+        COUNT.blamed += sum(len(table.culprits & s.convicted.keys()) for s in table.reporters)
+    return played
+
+
+def _play(told: Told, table: Table, view: int, finish: bool) -> Played:
     table.play(lambda s: table.cheat.done and _settled(s, told, view, table))
+    table.reporters = table.honest()
     assert table.cheat.done, "the cheat was never played"
     _check_blame(told, table)
     table.cheat.after(table)
-    final = _finish(told, table)
+    final = _finish(told, table) if finish else None
     return Played(told, table, final)
 
 
@@ -495,6 +535,8 @@ def _settled(session: Session, told: Told, view: int, table: Table) -> bool:
     if told.verdict is X:
         far = table.done_step is not None and replica.step >= table.done_step + 6
         return told.ends == "leave" and far
+    if told.verdict is E and replica.view == view and table.done_step is not None:
+        assert replica.step <= table.done_step + SURE or told.slow, "nobody has noticed"
     if not told.removed:
         return table.culprits <= session.convicted.keys()
     if replica.view == view or table.culprits & set(replica.live):
