@@ -36,6 +36,7 @@ from otto_protocol.lobby import Lobby
 from otto_protocol.lobby_actions import Abandoned, Action, Memory, Moved, Publish, Started
 from otto_protocol.phases import Phase
 from otto_protocol.roster import Roster, Start, TableRules
+from otto_protocol.rules_end import Outcome
 from otto_protocol.session import (
     Convicted,
     Conviction,
@@ -368,13 +369,11 @@ class Table:
         session = Session(start, self.journal.identity, seed, os.urandom)
         await trio.to_thread.run_sync(session.restore, records)
         whereabouts.tell(self.mesh, await trio.to_thread.run_sync(whereabouts.kept, self.journal))
-        await self._run_session(session)
+        await self._run_session(session, resumed=True)
         if session.over or session.out:  # it had ended, but that was not noted
             self._wish(self._match_over)
-        else:
-            self._notify(News.RESUMED)
 
-    async def _run_session(self, session: Session) -> None:
+    async def _run_session(self, session: Session, *, resumed: bool = False) -> None:
         assert self._nursery is not None
         self.engine = Engine(session, self.journal, self._on_report)
         self._garbage.clear()
@@ -388,6 +387,9 @@ class Table:
         for link in self.mesh.links():
             self._away.pop(link.key, None)
         self.mesh.protect(members)
+        if resumed:  # the player may be the one whom all wait for
+            self._show_game(session)
+            self._notify(News.RESUMED)
         await self._nursery.start(self._run_engine, self.engine)
         self._ask_for_missing(session)
         if self.mesh.links():
@@ -464,13 +466,19 @@ class Table:
                 case Removed():
                     self._notify(News.PUT_OUT)
                     self._wish(self._match_over)
+        self._show_game(session, tuple(happened), outcome)
+        if session.over:
+            self._wish(self._match_over)
+
+    def _show_game(
+        self, session: Session, happened: tuple[moves.Move, ...] = (), outcome: Outcome | None = None
+    ) -> None:
+        """Tell the screen how the game stands. The session must not be at work in a thread."""
         away, since = self._who_is_away()
-        self._shown = game_update(session, tuple(happened), outcome, away, since)
+        self._shown = game_update(session, happened, outcome, away, since)
         place = (session.replica.view, session.replica.step) if self._shown.decisions else None
         self._patience.asked(place, trio.current_time())
         self._tell(self._shown)
-        if session.over:
-            self._wish(self._match_over)
 
     def _on_progress(self) -> None:
         now = trio.current_time()
