@@ -91,7 +91,7 @@ def _rules(options: argparse.Namespace) -> TableRules:
         raise UsageError(_("a match has 1 to 99 games, not {n}").format(n=games))
     if not 0 <= seconds <= MAX_TURN_SECONDS:
         raise UsageError(_("--turn-time is 0 to 3600 seconds, not {n}").format(n=seconds))
-    return TableRules(decks, games, seconds)
+    return TableRules(decks, games, seconds, memory_aid=not options.no_memory)
 
 
 def _grace(seconds: int) -> float:

@@ -300,6 +300,8 @@ class Plain:
                 self._say_all(status.own_cards(update.view))
             case "s" | "status":
                 self._say_all(status.table(update, self._people))
+            case "m" | "memory" if not update.memory_aid:
+                self._say(status.no_memory_aid())
             case "m" | "memory" if update.view is not None:
                 self._say_all(status.unseen(update.view))
             case "w" | "words":

@@ -137,6 +137,8 @@ class PlainLobby:
                 self._table.sit_at(update.others[int(number) - 1].table)
             case ["decks" | "games" | "time" as what, number] if number.isdecimal() and update is not None:
                 self._table.change_rules(_changed(update.rules, what, int(number)))
+            case ["m" | "memory"] if update is not None:
+                self._table.change_rules(replace(update.rules, memory_aid=not update.rules.memory_aid))
             case _:
                 self._say(_("That was not understood; ? explains."))
 
@@ -158,7 +160,7 @@ class PlainLobby:
                 "Everybody at the table presses Enter when ready; then the game starts. n: not ready "
                 "after all. w: start also without those who are not ready. s: who is here. A number: sit "
                 "at that other table. o: open a table of your own. decks 2, games 3, time 60: change the "
-                "table rules. q: leave."
+                "table rules. m: the memory aid on or off, for everybody. q: leave."
             )
         )
 

@@ -95,4 +95,5 @@ def game_update(
         replica.totals,
         session.over,
         away_since,
+        roster.rules.memory_aid,
     )

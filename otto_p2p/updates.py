@@ -21,7 +21,7 @@ from otto_protocol.seating import Obstacle
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody seen on the LAN. `tag` tells equal names apart; `ready` is 0 no, 1 yes, 2 yes also without others."""
+    """Somebody on the LAN. `tag` tells equal names apart; `ready`: 0 no, 1 yes, 2 even without others."""
 
     key: bytes
     name: str
@@ -47,7 +47,7 @@ class OpenTable:
 
 @dataclass(frozen=True, slots=True)
 class LobbyUpdate:
-    """Who sits at my table, in seat order of the roster to be; what keeps the game from starting, if anything."""
+    """Who sits at my table, in seat order of the roster to be; what keeps the game from starting."""
 
     table_name: str
     table_id: bytes
@@ -81,6 +81,7 @@ class GameUpdate:
     totals: tuple[int, ...]
     over: bool
     away_since: dict[int, float] = field(default_factory=dict)  # seat -> Unix seconds, of those who are away
+    memory_aid: bool = True  # of the table rules: the screen may show which cards were seen
 
 
 class News(enum.Enum):
@@ -157,7 +158,7 @@ class Controls(Protocol):
         """Do not start yet."""
 
     def dial(self, address: str) -> None:
-        """Look for others at HOST[:PORT], where discovery finds nobody; LocalError when that is no address."""
+        """Look for others at HOST[:PORT], where discovery finds nobody; LocalError if that is no address."""
 
     def drop(self, seat: int) -> None:
         """Go on without a seat that is not heard, as soon as the others agree."""

@@ -156,7 +156,7 @@ class Desk:
         self.paint_again = True
         if self.page is not Page.NONE:
             self._page_key(key)
-        elif not self._common_key(key):
+        elif not self._common_key(key, clock):
             if self.game is not None and self.ended is not None:
                 self.game.stageplay.clear()  # any key: seen enough, on to the results
             elif self.game is not None:
@@ -164,7 +164,7 @@ class Desk:
             else:
                 self.lobby.key(key)
 
-    def _common_key(self, key: str) -> bool:
+    def _common_key(self, key: str, clock: float) -> bool:
         game = self.game
         if game is None and self.lobby.typed is not None:
             return False
@@ -176,7 +176,9 @@ class Desk:
         elif key == "h":
             game.ask_hint()
         elif key == "m":
-            self.memory_shown = self.options.memory and not self.memory_shown
+            self.memory_shown = game.memory and not self.memory_shown
+            if not game.update.memory_aid:
+                game.no_memory(clock)
         elif key == "a":
             self.options.automatic = not self.options.automatic
         elif key == "l":

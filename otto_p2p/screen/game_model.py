@@ -19,7 +19,7 @@ from otto_p2p.texts import news, results
 from otto_p2p.texts.events import Narrator
 from otto_p2p.texts.people import People
 from otto_p2p.texts.safe import safe, tags
-from otto_p2p.ui import asks
+from otto_p2p.ui import asks, status
 from otto_p2p.ui.hints import hint, suggestion
 from otto_p2p.ui.questions import Kind, Option, Question
 from otto_p2p.updates import Controls, GameUpdate, News, Notice
@@ -162,6 +162,20 @@ class GameModel:
     def write(self, text: str, style: str = "") -> None:
         """One more line in the log."""
         self.log.append(Entry(text, style))
+        self.changed = True
+
+    @property
+    def memory(self) -> bool:
+        """Whether the memory aid may be shown: the table plays with it, and this person wants it."""
+        return self.options.memory and self.update.memory_aid
+
+    def no_memory(self, clock: float) -> None:
+        """Say that this table plays without a memory aid: where a hint would be, or as news."""
+        line = status.no_memory_aid()
+        if self.choice is not None:
+            self.hint = line
+        elif self.notice is None or self._notice_until is not None:  # pressing news stay
+            self.notice, self._notice_until = Entry(line), clock + NOTICE_SECONDS
         self.changed = True
 
     # -- what is asked ---------------------------------------------------------------------------------

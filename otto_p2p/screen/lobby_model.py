@@ -140,6 +140,8 @@ class LobbyModel:
             case "t":
                 later = [seconds for seconds in TIMES if seconds > update.rules.turn_seconds]
                 self._change(replace(update.rules, turn_seconds=later[0] if later else TIMES[0]))
+            case "m":
+                self._change(replace(update.rules, memory_aid=not update.rules.memory_aid))
             case _:
                 return False
         return True

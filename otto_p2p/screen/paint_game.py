@@ -40,14 +40,14 @@ def paint_game(board: Board, game: GameModel, options: Options, *, memory: bool)
         board.put(0, bottom - 1, fit(f" {game.notice.text}", left), game.notice.style)
     for y in range(top, bottom):
         board.put(left, y, board.glyphs["bar"], "border")
-    _paint_side(board, left + 1, top, side, bottom - top, game, options, memory=memory)
+    _paint_side(board, left + 1, top, side, bottom - top, game, memory=memory)
     _paint_question(board, bottom, game, noted=noted)
     paint_hand(board, bottom + ASK, game)
     _paint_keys(board, game, options)
 
 
 def _paint_side(
-    board: Board, x: int, y: int, cells: int, rows: int, game: GameModel, options: Options, *, memory: bool
+    board: Board, x: int, y: int, cells: int, rows: int, game: GameModel, *, memory: bool
 ) -> None:
     if game.tip:
         lines = wrap(game.tip, cells - 2, rows)
@@ -55,10 +55,10 @@ def _paint_side(
         if rows < LEAST_LOG:
             return
     needed = MEMORY_HEAD + max(1, len(game.update.live) - 1)
-    if options.memory and rows >= BOTH_FROM and rows - needed >= 8:
+    if game.memory and rows >= BOTH_FROM and rows - needed >= 8:
         paint_memory(board, x + 1, y, cells - 1, needed, game)
         paint_log(board, x + 1, y + needed + 1, cells - 1, rows - needed - 1, game)
-    elif memory and options.memory:
+    elif memory and game.memory:
         paint_memory(board, x + 1, y, cells - 1, rows, game)
     else:
         paint_log(board, x + 1, y, cells - 1, rows, game)
@@ -176,19 +176,27 @@ def _paint_keys(board: Board, game: GameModel, options: Options) -> None:
         ("?", _("help"), "question_mark"),
         ("q", _("leave"), "q"),
     ]
-    paint_keys(board, keys if options.memory else [key for key in keys if key[0] != "m"])
+    paint_keys(board, keys if game.memory else [key for key in keys if key[0] != "m"])
 
 
 def paint_keys(board: Board, keys: list[tuple[str, str, str]]) -> None:
-    """The last row: (key as shown, what it does, key) each; clicking does the same."""
+    """The last row: (key as shown, what it does, key) each; clicking does the same.
+
+    Where there is no room for all words, the last ones go; those of the last two keys stay, help and leave.
+    """
     y = board.height - 1
     board.fill(0, y, board.width, 1, "foot")
-    needed = sum(width(shown) + 1 + width(text) for shown, text, _key in keys)
+    words = [f" {text}" for _shown, text, _key in keys]
+    needed = sum(width(shown) + width(word) for (shown, _text, _key), word in zip(keys, words, strict=True))
+    for place in reversed(range(len(keys) - 2)):
+        if needed + len(keys) - 1 > board.width:
+            needed -= width(words[place])
+            words[place] = ""
     gap = 2 if needed + 2 * len(keys) < board.width else 1
-    x = 1
-    for shown, text, key in keys:
+    x = 1 if needed + len(keys) <= board.width else 0
+    for (shown, _text, key), word in zip(keys, words, strict=True):
         x = board.put(x, y, shown, "foot-key", f"key:{key}")
-        x = board.put(x, y, f" {text}", "foot", f"key:{key}") + gap
+        x = board.put(x, y, word, "foot", f"key:{key}") + gap
 
 
 def help_lines(game: GameModel | None, cells: int) -> list[str]:

@@ -26,7 +26,8 @@ def paint_lobby(board: Board, model: LobbyModel) -> None:
     right = board.width - left - 1
     title = _("Your table: {table}").format(table=safe(update.table_name))
     board.put(7, 0, fit(title, board.width - 8), "head")
-    board.put(2, 2, rules_line(update.rules), "dim", limit=left)
+    for place, part in enumerate(wrap(rules_line(update.rules), left - 3, 2)):
+        board.put(2, 2 + place, part, "dim")
     y = _paint_people(board, 2, 4, left - 3, update, model)
     _paint_start(board, 2, y + 1, left - 3, update, model)
     for line in range(1, board.height - 1):
@@ -37,12 +38,13 @@ def paint_lobby(board: Board, model: LobbyModel) -> None:
         board,
         [
             _enter_key(model),
+            *([("w", _("start without"), "w")] if model.may_go_without else []),
             ("d", _("decks"), "d"),
             ("g", _("games"), "g"),
-            ("t", _("turn time"), "t"),
-            ("o", _("own table"), "o"),
+            ("t", _("time"), "t"),
+            ("m", _("memory"), "m"),
+            ("o", _("my table"), "o"),
             ("p", _("address"), "p"),
-            *([("w", _("start without"), "w")] if model.may_go_without else []),
             ("?", _("help"), "question_mark"),
             ("q", _("leave"), "q"),
         ],

@@ -143,6 +143,8 @@ def _settings(desk: Desk) -> list[Row]:
     rows = []
     for place, name in enumerate(SWITCHES):
         state = _("on") if getattr(desk.options, name) else _("off")
+        if name == "memory" and desk.game is not None and not desk.game.update.memory_aid:
+            state = _("off at this table")
         style = "button-on" if place == desk.setting else ""
         rows.append((f" {texts[name]}: {state}", style, f"switch:{name}"))
     return rows

@@ -111,6 +111,8 @@ def rules_line(rules: TableRules) -> str:
         if rules.turn_seconds
         else _("no turn clock"),
     ]
+    if not rules.memory_aid:
+        parts.append(_("no memory aid"))
     return ", ".join(parts)
 
 

@@ -64,7 +64,7 @@ def _seat(update: GameUpdate, view: View, seat: int, people: People) -> str:
             n=len(state.collections[seat])
         ),
     ]
-    seen = view.seen(seat)
+    seen = view.seen(seat) if update.memory_aid else ()
     if seen and seat != update.seat:
         parts.append(_("seen: {cards}").format(cards=codes(seen)))
     laid = state.lead if seat == state.leader else state.answers[seat]
@@ -91,6 +91,11 @@ def waited_for(update: GameUpdate, people: People) -> str | None:
         for seat in others
     )
     return _("Waiting for {names}.").format(names=", ".join(names))
+
+
+def no_memory_aid() -> str:
+    """What is said when the memory aid is asked for at a table that plays without it."""
+    return _("The memory aid is switched off at this table.")
 
 
 def unseen(view: View) -> list[str]:

@@ -98,9 +98,10 @@ class Terms:
         """What people have to agree with: all but the version."""
         return (self.seats, self.rules)
 
-    def rank(self) -> tuple[int, int, int, int, int]:
+    def rank(self) -> tuple[int, int, int, int, int, bool]:
         """The order in which terms win."""
-        return (self.version, self.seats, self.rules.decks, self.rules.games, self.rules.turn_seconds)
+        rules = self.rules
+        return (self.version, self.seats, rules.decks, rules.games, rules.turn_seconds, rules.memory_aid)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,12 @@ Name = Annotated[str, AtMost(MAX_NAME)]
 
 @dataclass(frozen=True, slots=True)
 class TableRules:
-    """What a table agrees on before the first card: R1, R17 and the turn clock (seconds, 0 for none)."""
+    """What a table agrees on before the first card: R1, R17, turn clock (seconds, 0 for none), memory aid."""
 
     decks: Annotated[int, Max(4)] = 2
     games: Annotated[int, Max(99)] = 1
     turn_seconds: Annotated[int, Max(3600)] = 120
+    memory_aid: bool = True  # whether screens may show which cards were seen: a promise, nobody can check it
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,8 +83,8 @@ def _step(found: re.Match[str]) -> str:
 
 if __name__ == "__main__":
     matches = [  # seeds of short games
-        record("two players", "two players 2", 2, None),
-        record("three players, seat 2 leaves", "three players 4", 3, 2),
+        record("two players", "two players 36", 2, None),
+        record("three players, seat 2 leaves", "three players 26", 3, 2),
     ]
     text = json.dumps({"accepted": matches}, indent=1)
     # a step in a line
