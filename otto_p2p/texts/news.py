@@ -58,7 +58,9 @@ _LACKS: dict[Lack, str] = {
     Lack.ROUND_DIFFERS: N_("{name} is not back at the table yet."),
     Lack.TERMS_DIFFER: N_("{name} does not know the rules of this table yet."),
     Lack.ROSTER_DIFFERS: N_("{name} is starting with other players."),
-    Lack.CANNOT_REACH: N_("{name} and {other} cannot reach each other."),
+    Lack.CANNOT_REACH: N_(
+        "{name} and {other} cannot reach each other; with `join --relay` both play through the others."
+    ),
     Lack.TOO_MANY: N_("There are not enough cards for so many players."),
 }
 
