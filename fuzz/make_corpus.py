@@ -1,0 +1,94 @@
+"""Makes the first inputs of the corpus: one honest example for each target, and what broke others' decoders.
+
+python fuzz/make_corpus.py
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "protocol")]
+
+from fuzz.targets import TARGETS  # noqa: E402
+from otto_p2p import frames  # noqa: E402
+from otto_p2p.adverts import Advert, txt_record  # noqa: E402
+from otto_protocol import messages as m  # noqa: E402
+from otto_protocol.hashing import Drbg  # noqa: E402
+from otto_protocol.here import sign_here  # noqa: E402
+from otto_protocol.identity import IdentityKey  # noqa: E402
+from otto_protocol.lab import Lab  # noqa: E402
+from otto_protocol.lobby import Lobby  # noqa: E402
+from otto_protocol.roster import TableRules  # noqa: E402
+from otto_protocol.transcript import Transcript, dump  # noqa: E402
+
+CORPUS = ROOT / "fuzz" / "corpus"
+NAMES = sorted(TARGETS)
+
+# Reported against other programs: a map that claims 2^32 entries, deep nesting, lengths beyond the end.
+HOSTILE = [
+    bytes.fromhex("9ffd74f7dd74fffdbd"),
+    bytes.fromhex("ddffffffff"),
+    b"\x91" * 5_000,
+    bytes.fromhex("c6ffffffff"),
+    bytes.fromhex("dfffffffff"),
+    bytes.fromhex("c9ffffffff00"),
+    bytes.fromhex("cb7ff8000000000000"),
+    bytes.fromhex("a2ffff"),
+    bytes.fromhex("cd0001"),
+    bytes.fromhex("81a16101"),
+    b"",
+]
+
+
+def examples() -> dict[str, list[bytes]]:
+    """Honest inputs by target."""
+    lab = Lab(2, Drbg(b"corpus"), TableRules(decks=1))
+    while lab.sessions[0].replica.step < 8:
+        for session in lab.sessions:
+            lab.turn_of(session.seat, lab.at_random)
+    said = [signed for step in lab.sessions[0].log for signed in step]
+    short = [signed for signed in said if len(signed.content) < 700]
+    identity = IdentityKey.generate(Drbg(b"corpus identity"))
+    lobby = Lobby(identity, "Ann", bytes(16), rules=TableRules())
+    start = lab.start
+    advert = Advert(identity.public, bytes(6), "Ann", bytes(16), "Ann's table", 1, 8, True, False, 47701)
+    record = b"\0".join(f"{key}={text}".encode() for key, text in txt_record(advert).items())
+    return {
+        "value": [b"\x93\x01\xc4\x01a\xa1b"],
+        "frame": [
+            frames.encode_frame(one)
+            for one in (
+                frames.Beat((frames.Heard(bytes(32), 5),)),
+                frames.Sync(bytes(32), 1, 2),
+                frames.Peers((frames.PeerHint(bytes(32), ("192.168.1.5:47701",)),)),
+                frames.Bye(1),
+                frames.Here(sign_here(identity, lobby.me)),
+            )
+        ],
+        "message": [m.wire(m.parse_content(signed)) for signed in short],
+        "content": [bytes([signed.seat]) + signed.content for signed in short],
+        "here": [sign_here(identity, lobby.me)],
+        "transcript": [
+            dump(Transcript(1, start, ())),
+            dump(Transcript(1, start, tuple(said[:4]))),
+            dump(Transcript(1, start, (), tuple(said[:1]))),
+        ],
+        "advert": [advert.instance.encode() + b"\0" + record],
+    }
+
+
+def main() -> None:
+    """Write the files; those that are there by other names (findings) stay."""
+    CORPUS.mkdir(exist_ok=True)
+    for name, inputs in examples().items():
+        number = NAMES.index(name)
+        for place, data in enumerate(inputs):
+            (CORPUS / f"{name}-{place:02}").write_bytes(bytes([number]) + data)
+        for place, data in enumerate(HOSTILE):
+            (CORPUS / f"{name}-hostile-{place:02}").write_bytes(bytes([number]) + data)
+
+
+if __name__ == "__main__":
+    main()
