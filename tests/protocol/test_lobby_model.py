@@ -30,6 +30,7 @@ EVERYBODY_PLAYS = {
     "two": Case(2),
     "two, one table chosen": Case(2, pinned=(1,)),
     "two with other rules": Case(2, seats=5, rules=(TableRules(decks=1), TableRules(decks=3))),
+    "two, one without memory aid": Case(2, rules=(TableRules(memory_aid=False), TableRules())),
     "two that count down": Case(2, holds=True),
     "two, one changes its mind": Case(2, withdrawals=1),
     "two, both change their minds": Case(2, withdrawals=2, queue=False),

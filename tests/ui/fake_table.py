@@ -47,10 +47,11 @@ class FakeTable(Controls):
         me: int = 0,
         games: int = 1,
         decks: int = 2,
+        memory_aid: bool = True,
     ) -> None:
         self.rng = Drbg(seed)
         self.me = me
-        self.rules = TableRules(decks, games, 120)
+        self.rules = TableRules(decks, games, 120, memory_aid)
         self.members = tuple(
             Member(bytes([seat + 1]) * 32, names[seat % len(names)]) for seat in range(players)
         )
@@ -203,6 +204,7 @@ class FakeTable(Controls):
             outcome,
             tuple(self.totals),
             over,
+            memory_aid=self.rules.memory_aid,
         )
 
     def run(self) -> None:

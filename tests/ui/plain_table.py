@@ -22,11 +22,19 @@ NAMES = ("Me", "Anna", "Bob", "Cēzars", "Dora", "Eva", "Filip", "Gita", "Hugo",
 class PlainTable:
     """`Controls` over a `Game`: what happens is put into `updates`, what was asked for into `calls`."""
 
-    def __init__(self, players: int = 3, *, seed: bytes = b"fake", games: int = 1, decks: int = 2) -> None:
+    def __init__(
+        self,
+        players: int = 3,
+        *,
+        seed: bytes = b"fake",
+        games: int = 1,
+        decks: int = 2,
+        memory_aid: bool = True,
+    ) -> None:
         self.duels = False  # whether the others challenge seat 0 whenever they can
         self.rng = Drbg(seed)
         self.members = tuple(Member(bytes([seat + 1]) * 32, NAMES[seat]) for seat in range(players))
-        self.table_rules = TableRules(decks=decks, games=games)
+        self.table_rules = TableRules(decks=decks, games=games, memory_aid=memory_aid)
         self.updates: deque[Update] = deque()
         self.calls: list[str] = []
         self.game = self._deal()
@@ -80,6 +88,7 @@ class PlainTable:
             outcome,
             standings(self.outcomes) if self.outcomes else (0,) * len(self.members),
             ended and self.number == self.table_rules.games,
+            memory_aid=self.table_rules.memory_aid,
         )
 
     def run_others(self) -> None:
@@ -141,7 +150,8 @@ class PlainTable:
         self.calls.append("open")
 
     def change_rules(self, rules: TableRules) -> None:
-        self.calls.append(f"rules {rules.decks} {rules.games} {rules.turn_seconds}")
+        memory = "" if rules.memory_aid else " no memory"
+        self.calls.append(f"rules {rules.decks} {rules.games} {rules.turn_seconds}{memory}")
 
     def stop_countdown(self) -> None:
         self.calls.append("stop")

@@ -176,6 +176,38 @@ def test_the_memory_aid_can_be_switched_off() -> None:
     assert "Cards not seen yet" in played.text(140, 40)
 
 
+@pytest.mark.parametrize("size", [(80, 24), (140, 40)])
+def test_a_table_without_memory_aid(size: tuple[int, int]) -> None:
+    """Broken by: a screen that shows what was seen although the table plays without."""
+    off = "The memory aid is switched off at this table."
+    played = Played(memory_aid=False)
+    played.until(Kind.LEAD)
+    assert off not in played.text(*size)
+    played.key("m")
+    assert "Cards not seen yet" not in played.text(*size)
+    assert off in played.text(*size)
+    played.table.hold = True
+    played.key("enter")
+    assert off not in played.text(*size)
+    played.key("m")  # also when nothing is asked
+    assert off in played.text(*size)
+    played.wait(9)
+    assert off not in played.text(*size)
+    played.key("f2")
+    assert "Memory aid: off at this table" in played.text(*size)
+
+
+def test_without_memory_aid_pressing_news_stay() -> None:
+    played = Played(memory_aid=False)
+    played.until(Kind.LEAD)
+    played.table.hold = True
+    played.key("enter")
+    played.table.note(Notice(News.LINK_LOST, ("Centis",)))
+    before = played.game.notice
+    played.key("m")
+    assert played.game.notice == before
+
+
 def test_settings_are_walked_over_and_switched() -> None:
     played = Played()
     played.key("f2", "down", "down", "down", "enter")

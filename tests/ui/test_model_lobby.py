@@ -117,12 +117,42 @@ def test_many_tables_scroll_with_the_cursor() -> None:
 
 @pytest.mark.parametrize(
     ("key", "rules"),
-    [("d", TableRules(3, 1, 120)), ("g", TableRules(2, 2, 120)), ("t", TableRules(2, 1, 300))],
+    [
+        ("d", TableRules(3, 1, 120)),
+        ("g", TableRules(2, 2, 120)),
+        ("t", TableRules(2, 1, 300)),
+        ("m", TableRules(2, 1, 120, False)),
+    ],
 )
 def test_keys_change_the_table_rules(key: str, rules: TableRules) -> None:
     hall = Hall()
     hall.key(key)
     assert hall.table.asked == [("change_rules", rules)]
+
+
+def test_the_memory_aid_is_switched_off_and_on_for_the_table() -> None:
+    hall = Hall()
+    assert "memory aid" not in hall.text()
+    hall.key("m")
+    for width in (80, 140):
+        words = " ".join(line.partition("│")[0].strip() for line in hall.text(width).splitlines()[2:4])
+        assert words.strip() == "2 decks, 1 game, 120 seconds for each move, no memory aid"
+    hall.key("m")
+    assert "memory aid" not in hall.text()
+
+
+@pytest.mark.parametrize("language", ["en", "lv"])
+def test_where_words_of_keys_do_not_fit_the_keys_stay(language: str) -> None:
+    """Broken by: a row of keys that runs off the screen, with help and leave at its end."""
+    i18n.use(language)
+    hall = Hall()
+    hall.desk.lobby.show(hall.table.lobby_update(), 0.0)
+    hall.key("enter")
+    hall.desk.tick(31.0)
+    row = hall.text().rstrip().splitlines()[-1].split()
+    assert row[:1] == ["n"]
+    assert row[-4:] == ["?", i18n._("help"), "q", i18n._("leave")]
+    assert {"w", "d", "g", "t", "m", "o", "p"} < set(row)
 
 
 def test_after_ten_seconds_alone_there_is_a_reason_and_a_way() -> None:

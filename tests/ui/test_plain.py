@@ -7,11 +7,14 @@ from collections.abc import Iterator
 import pytest
 import trio
 
-from otto_p2p import i18n, plain
+from otto_p2p import cli, i18n, plain
+from otto_p2p.joining import checked
 from otto_p2p.plain import Plain
+from otto_p2p.snapshots import game_update
 from otto_p2p.updates import Closed, MatchEnded, News, Notice, Update
 from otto_protocol.cards import number, short
 from otto_protocol.hashing import Drbg
+from otto_protocol.lab import Lab
 from otto_protocol.rules import Phase
 from tests.ui.plain_table import PlainTable
 
@@ -150,6 +153,30 @@ def test_help_hint_status_and_memory() -> None:
     assert player.type("w")[0].startswith("Table words: ")
 
 
+def test_a_table_without_memory_aid() -> None:
+    player = Player(PlainTable(3, seed=b"seen", memory_aid=False))
+    player.screen.update(player.table.lobby())
+    assert any("no memory aid" in line for line in player.shown)
+    player.begin()
+    assert player.type("m") == ["The memory aid is switched off at this table."]
+    for aid in (False, True):  # what was seen of the others is not told with the status, either
+        player = Player(PlainTable(3, seed=b"seen", memory_aid=aid))
+        player.begin()
+        told = []
+        for _ in range(60):
+            player.type("")
+            told += player.type("s")
+        assert any("seen:" in line for line in told) == aid
+
+
+def test_no_memory_gets_from_the_command_line_to_the_screen() -> None:
+    for words, aid in (["join"], True), (["join", "--no-memory"], False):
+        rules = checked(cli._parser().parse_args(words)).settings.rules
+        assert rules.memory_aid == aid
+        update = game_update(Lab(2, Drbg(b"rules"), rules).session(0), (), None, {}, {})
+        assert update.memory_aid == aid
+
+
 def test_leaving_a_game_is_asked_twice() -> None:
     player = seated()
     assert "q again" in player.type("q")[0]
@@ -256,6 +283,7 @@ def test_the_lobby() -> None:
         ("decks 3", "rules 3 1 120"),
         ("games 5", "rules 2 5 120"),
         ("time 0", "rules 2 1 0"),
+        ("m", "rules 2 1 120 no memory"),
     ]:
         player.type(line)
         assert player.table.calls[-1] == call
