@@ -9,10 +9,11 @@ Larger tables are walked through at random. OTTO_BIG=1 explores further (hours).
 from __future__ import annotations
 
 import os
+from dataclasses import fields, replace
 
 import pytest
 
-from otto_protocol.here import Stage
+from otto_protocol.here import Stage, Terms
 from otto_protocol.roster import TableRules
 from tests.protocol.lobby_worlds import (
     Case,
@@ -104,3 +105,11 @@ def test_ten_at_once_end_in_equal_rosters(seed: int) -> None:
     world = walk(opened(Case(10, waits_for=10)), seed, limit=20_000)
     assert all_in_one_game(world) is None
     assert {lobby.me.round for lobby in alive(world)} == {0}
+
+
+def test_one_of_two_different_terms_wins() -> None:
+    """Broken by: a table rule that is not in the rank; then two who change it at once never agree."""
+    rules = TableRules()
+    for rule in fields(TableRules):
+        other = replace(rules, **{rule.name: not getattr(rules, rule.name)})
+        assert Terms(2, 4, rules).rank() != Terms(2, 4, other).rank(), rule.name
