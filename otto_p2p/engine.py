@@ -7,6 +7,7 @@ through one queue, and one task hands it to a thread, batch by batch.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -103,10 +104,8 @@ class Engine:
     def poke(self, item: Act | Lacking | Leave | Nudge | Vote) -> None:
         """Hand in something of our own; never waits."""
         self._mine.send_nowait(item)
-        try:
+        with contextlib.suppress(trio.WouldBlock):  # a full queue wakes the task anyway
             self._put.send_nowait(Nudge())
-        except trio.WouldBlock:
-            pass  # a full queue wakes the task anyway
 
     async def run(self) -> None:
         """Serve the queue until cancelled."""

@@ -99,7 +99,9 @@ def holds(verified: Verified) -> list[str]:
     ]
     for cheat in verified.expelled:
         if cheat.seat is not None:
-            text = _("Seat {seat} ({name}) broke rule {rule} at step {step}, and the others went on without it.")
+            text = _(
+                "Seat {seat} ({name}) broke rule {rule} at step {step}, and the others went on without it."
+            )
             name = people.names[cheat.seat]
             lines.append(text.format(seat=cheat.seat, name=name, rule=cheat.rule, step=cheat.step))
     for number, outcome in enumerate(verified.results, 1):

@@ -60,10 +60,8 @@ def scoreboard(outcome: Outcome, people: People) -> list[str]:
     lines = []
     for seat in ranking(outcome.points):
         collected = outcome.numbers[seat]
-        if collected is None:
-            line = _("{name}: {points}")
-        else:
-            line = _("{name}: {points}, collected the number {number}")
+        known = _("{name}: {points}, collected the number {number}")
+        line = _("{name}: {points}") if collected is None else known
         lines.append(
             line.format(name=people.names[seat], points=points(outcome.points[seat]), number=collected)
         )

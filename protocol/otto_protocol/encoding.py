@@ -21,7 +21,7 @@ import msgpack
 
 from otto_protocol.errors import DecodeError
 
-Value = typing.Union[int, bytes, str, tuple["Value", ...]]
+Value = typing.Union[int, bytes, str, tuple["Value", ...]]  # noqa: UP007 (it names itself)
 T = TypeVar("T")
 
 MAX_UINT = 2**64 - 1

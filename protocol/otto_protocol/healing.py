@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
 from otto_protocol import heal, proofs
 from otto_protocol import messages as m
@@ -56,7 +56,7 @@ class Tagged:
     own: tuple[Point, ...]
 
 
-Given = Union[HealKey, Raised, Tagged]
+Given = HealKey | Raised | Tagged
 
 
 def kept_slots(state: Heal) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ seat, previous digest), the kind of the message, and its fields. docs/protocol.m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Union
+from typing import Annotated, Any
 
 from otto_protocol.encoding import (
     AtMost,
@@ -273,11 +273,11 @@ class Leave:
     cite: Annotated[int, Max(2**32 - 1)]
 
 
-Body = Union[
-    KeyCommit, KeyOpen, Shuffle, ShuffleProof, Shares, Choose, Challenge, LayDuel, Guess, OpenDuel, LoseCard,
-    Lead, Answer, SitOut, OpenLead, Exchange, Collect, OttoCommit, Otto, GoOn, Score, Result,
-    HealProof, Raise, Tags, Ballot, Leave,
-]  # fmt: skip
+Body = (
+    KeyCommit | KeyOpen | Shuffle | ShuffleProof | Shares | Choose | Challenge | LayDuel | Guess | OpenDuel
+    | LoseCard | Lead | Answer | SitOut | OpenLead | Exchange | Collect | OttoCommit | Otto | GoOn | Score
+    | Result | HealProof | Raise | Tags | Ballot | Leave
+)  # fmt: skip
 
 KINDS: tuple[type[Body], ...] = (
     KeyCommit, KeyOpen, Shuffle, ShuffleProof, Shares, Choose, Challenge, LayDuel, Guess, OpenDuel, LoseCard,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self, Union
+from typing import Self
 
 from otto_protocol import deck as cards
 from otto_protocol import healing, moves, phases, proofs, rules, shuffle
@@ -25,9 +25,9 @@ from otto_protocol.points import many_points, one_point, whole_deck
 from otto_protocol.roster import Roster
 from otto_protocol.rules_end import Outcome
 from otto_protocol.rules_end import outcome as outcome_of
+from otto_protocol.rules_seats import healed, hidden, remove_seats
 from otto_protocol.rules_state import Phase as Play
 from otto_protocol.rules_state import State
-from otto_protocol.rules_seats import healed, hidden, remove_seats
 from otto_protocol.rules_state import start as start_game
 
 
@@ -41,7 +41,7 @@ class Shuffled:
     after: Deck
 
 
-Effect = Union[bytes, Point, Deck, tuple[Point, ...], Promise, Played, healing.Given, None]
+Effect = bytes | Point | Deck | tuple[Point, ...] | Promise | Played | healing.Given | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from otto_protocol.speaker import Note, Speaker
 from otto_protocol.transcript import Transcript
 
 MAX_AHEAD = 64  # steps: a message for a step further ahead is dropped, catching up brings it again
-MAX_LATER = 1024  # ballots of later views that are kept until these views are here
+MAX_LATER = 128  # votes of one seat that are kept until what they need is here
 KEPT = 64  # finished steps that can be gone back to
 
 
@@ -164,7 +164,7 @@ class Session:
         self._spoken: dict[int, Spoken] = {}
         self._seen: dict[tuple[int, int, int], m.Message] = {}  # (view, step, seat) -> the content we know
         self._early: dict[tuple[int, int], dict[int, m.Message]] = {}
-        self._later: list[m.Message] = []  # ballots of views that are not here yet
+        self._later: dict[tuple[int, bytes], m.Message] = {}  # votes that came too early, by seat and content
         self._undone: _Undone | None = None
         self._own: dict[tuple[int, int], m.Message] = {}
         self._notes: dict[tuple[int, int], Note] = {}
@@ -384,7 +384,7 @@ class Session:
             self._void(header)
             return new
         if (header.view, header.step) > here:
-            if header.step - self.replica.step > MAX_AHEAD:
+            if header.step - self.replica.step > MAX_AHEAD or self._too_early(header.seat):
                 return False
             self._early.setdefault((header.view, header.step), {})[header.seat] = message
             self._seen[key] = message
@@ -396,6 +396,8 @@ class Session:
             self._seen[key] = message
             self.events.append(Diverged(header.seat, header.step))
             return True
+        if header.seat not in replica.live:
+            return False  # it was removed: nothing that it says counts any more
         try:
             effect = replica.check(header.seat, message.body)
         except PeerFault as fault:
@@ -405,6 +407,10 @@ class Session:
             return False  # a void message of a step that a view change has ended
         self._accept(message, effect)
         return True
+
+    def _too_early(self, seat: int) -> bool:
+        """Whether a seat has said so much before its time, in whatever view, that no more of it is kept."""
+        return sum(seat in early for early in self._early.values()) >= MAX_AHEAD
 
     def _replica_at(self, header: m.Header) -> Replica | None:
         """The replica that a message was made on top of, if it is the current one or one of the last."""
@@ -435,6 +441,7 @@ class Session:
             self._finish_step(tuple(spoken[seat].message.signed for seat in sorted(spoken)), after)
             self.events.append(StepDone(before, after))
             self._take_early()
+        self._take_later()
         self._conclude()
 
     def _finish_step(self, said: tuple[m.Signed, ...], after: Replica) -> None:
@@ -560,24 +567,53 @@ class Session:
         self._take_vote(message)
 
     def _take_vote(self, message: m.Message) -> bool:
-        """Keep a ballot or a LEAVE; False if it is known, or of a view that is over."""
-        if message.header.view < self.replica.view:
+        """Keep a ballot or a LEAVE; False if it is known, or a ballot of a view that is over.
+
+        A LEAVE counts in later views too. A ballot counts once the message is here that it names as its author's
+        own: who counts it must be able to pass on what will stand.
+        """
+        header, body = message.header, message.body
+        if header.view < self.replica.view and isinstance(body, m.Ballot):
             return False
-        if message.header.view > self.replica.view:
-            if message in self._later or len(self._later) >= MAX_LATER:
+        if header.view > self.replica.view or not self._names_what_is_here(message):
+            key = (header.seat, message.signed.content)
+            waiting = sum(seat == header.seat for seat, _ in self._later)
+            if key in self._later or waiting >= MAX_LATER:
                 return False
-            self._later.append(message)
+            self._later[key] = message
             return True
         try:
             new = self.ballots.add(message)
         except Contradiction as error:
-            return self._convict(error.fault, error.messages)
-        if new and isinstance(message.body, m.Leave) and message.header.seat == self.seat:
+            return self._convict(error.fault, error.messages) or error.new
+        if new and isinstance(body, m.Leave) and header.seat == self.seat:
             self.out = True
         if new:
-            gone = message.body.gone if isinstance(message.body, m.Ballot) else (message.header.seat,)
-            self.events.append(Voted(message.header.seat, gone))
+            self.events.append(
+                Voted(header.seat, body.gone if isinstance(body, m.Ballot) else (header.seat,))
+            )
         return new
+
+    def _names_what_is_here(self, vote: m.Message) -> bool:
+        header, body = vote.header, vote.body
+        if not isinstance(body, m.Ballot) or not body.own or header.seat == self.seat:
+            return True
+        return self._said(header.seat, header.view, header.step, body.own) is not None
+
+    def _said(self, seat: int, view: int, step: int, content_hash: bytes) -> m.Message | None:
+        """The message of a seat with this content, if it is here: as what was taken, or as evidence."""
+        found = [self._seen.get((view, step, seat))]
+        if seat in self.convicted:
+            signed = (m.parse_signed(data) for data in self.convicted[seat].messages)
+            found += [m.parse_content(one) for one in signed if m.content_hash(one) == content_hash]
+        return next((one for one in found if one is not None and one.content_hash() == content_hash), None)
+
+    def _take_later(self) -> None:
+        """Take the votes again that came too early."""
+        for key, message in list(self._later.items()):
+            if message.header.view <= self.replica.view and self._names_what_is_here(message):
+                del self._later[key]
+                self._take_vote(message)
 
     def _conclude(self) -> None:
         """Open the next view if its ballots are complete and everything that stands in it is here."""
@@ -605,14 +641,24 @@ class Session:
         return self._stand_at(step, digest)
 
     def _standing(self, final: Final) -> dict[int, Spoken] | None:
-        """The messages that the survivors' ballots name, or None while one is missing."""
+        """The messages that the survivors' ballots name, or None while one is missing.
+
+        One that breaks a rule is void for everybody, though its author is not removed yet.
+        """
         standing = {}
         for seat, own in final.own:
+            if not own:
+                continue
             said = self._spoken.get(seat)
-            if own and (said is None or said.message.content_hash() != own):
-                return None
-            if own and said is not None:
-                standing[seat] = said
+            if said is None or said.message.content_hash() != own:
+                message = self._said(seat, self.replica.view, final.proposal.step, own)
+                if message is None:
+                    return None
+                try:
+                    said = Spoken(message, self.replica.check(seat, message.body))
+                except PeerFault:
+                    continue
+            standing[seat] = said
         return standing
 
     def _open_view(self, final: Final, standing: dict[int, Spoken]) -> None:
@@ -635,9 +681,6 @@ class Session:
         self.ballots.convict(self.convicted)
         self._suspects -= gone
         self.events.append(ViewOpened(before, after, tuple(sorted(gone))))
-        later, self._later = self._later, []
-        for message in later:
-            self._take_vote(message)
         self._take_early()
         self._complete()
 
