@@ -230,9 +230,17 @@ class Table:
             nursery.cancel_scope.cancel()
         self._tell(Closed())
 
+    def _memory(self, stored: bytes | None) -> Memory | None:
+        try:
+            return unpack(Memory, stored) if stored else None
+        except DecodeError:
+            raise LocalError(
+                f"{self.journal.path} was written by another version of otto-p2p: move that folder away"
+            ) from None
+
     async def _begin(self) -> None:
         stored = await trio.to_thread.run_sync(self.journal.recall, "lobby")
-        memory = unpack(Memory, stored) if stored else None
+        memory = self._memory(stored)
         running = await trio.to_thread.run_sync(self.journal.running)
         async with self._lock:
             actions = self.lobby.announce() if memory is None else self.lobby.restore(memory)
