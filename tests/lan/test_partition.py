@@ -1,0 +1,82 @@
+"""A table of six on a network that falls apart: at most one part plays on, and there is one result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.lan.lab import Lan
+from tests.lan.measure_games import LONG
+from tests.lan.players import Player, verified, wait
+
+pytestmark = pytest.mark.lan
+
+GOES_ON = r"^The table goes on without "
+LOST = r"^The connection to |^Nothing is heard "
+PUT_OUT = r"^The others have gone on without you"
+
+
+def turn(player: Player) -> int:
+    return player.count(r"^Turn \d+: ")
+
+
+def playing(players: Sequence[Player]) -> list[Player]:
+    return [one for one in players if one.process.poll() is None and not one.count(PUT_OUT)]
+
+
+def six(lan: Lan, folder: Path, *options: str) -> list[Player]:
+    players = [Player(host, folder, "--players", "6", *options) for host in lan.hosts(6)]
+    wait(lambda: all(turn(one) >= 1 for one in players), 60, players)
+    return players
+
+
+def cut(lan: Lan, players: Sequence[Player], sizes: Sequence[int], seconds: float) -> list[list[Player]]:
+    """Cut the table in parts for a while; the parts that went on without the others."""
+    parts, rest = [], list(players)
+    for size in sizes:
+        parts.append(rest[:size])
+        rest = rest[size:]
+    before = {one.name: one.count(GOES_ON) for one in players}
+    lost = {one.name: one.count(LOST) for one in players}
+    lan.partition([[one.host.name for one in part] for part in parts])
+    wait(lambda: all(one.count(LOST) > lost[one.name] for one in players), 30, players)
+    time.sleep(seconds)
+    went_on = [part for part in parts if any(one.count(GOES_ON) > before[one.name] for one in part)]
+    lan.heal()
+    assert len(went_on) <= 1
+    return went_on
+
+
+def check_one_result(players: Sequence[Player]) -> None:
+    """All end; whoever finished has the same result; who was put out has none of its own."""
+    wait(lambda: all(one.process.poll() is not None for one in players), 240, players)
+    assert not [line for one in players for _, line in one.lines if "Traceback" in line]
+    verdicts = [verified(one) for one in players if not one.count(PUT_OUT)]
+    assert {verdict.status for verdict in verdicts} == {0}
+    assert len({verdict.digest for verdict in verdicts}) == 1
+
+
+def test_a_table_that_falls_apart_twice(lan: Lan, tmp_path: Path) -> None:
+    """2|2|2: nobody goes on, and all do when the network is back. Then 4|2: the four play on."""
+    players = six(lan, tmp_path, "--grace", "5")
+    assert cut(lan, players, (2, 2, 2), 4.0) == []
+    turns = [turn(one) for one in players]
+    wait(lambda: all(turn(one) > before for one, before in zip(players, turns, strict=True)), 40, players)
+    assert not any(one.count(GOES_ON) for one in players)
+    assert cut(lan, players, (4, 2), 12.0) == [players[:4]]
+    wait(lambda: all(one.count(PUT_OUT) for one in players[4:]), 40, players)
+    turns = [turn(one) for one in players[:4]]
+    wait(lambda: all(turn(one) > before for one, before in zip(players[:4], turns, strict=True)), 40, players)
+    assert playing(players) == players[:4]
+
+
+@pytest.mark.skipif(not LONG, reason="OTTO_LONG=1 runs the long games")
+@pytest.mark.parametrize("sizes", [(3, 3), (4, 2), (2, 2, 2)], ids=str)
+def test_a_minute_apart_and_one_result(lan: Lan, tmp_path: Path, sizes: Sequence[int]) -> None:
+    players = six(lan, tmp_path, "--grace", "10")
+    went_on = cut(lan, players, sizes, 60.0)
+    assert len(went_on) == (len(sizes) < 3)
+    check_one_result(players)
