@@ -1,4 +1,4 @@
-"""What a stranger's bytes reach, one function each: they return, or raise our own DecodeError, never anything else."""
+"""What a stranger's bytes reach, one function each: it returns, or raises our own DecodeError, nothing else."""
 
 from __future__ import annotations
 

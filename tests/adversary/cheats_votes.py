@@ -82,9 +82,19 @@ def hidden_ballot(table: Table) -> Iterable[m.Message]:
     return ballot(table, 2), leave(table, 1)
 
 
-@voting("x31", "two own messages for one step", E, "P19")
-def two_own(table: Table) -> Iterable[m.Message]:
-    return ballot(table, 1, own=bytes(32)), ballot(table, 2, own=bytes(31) + b"\1")
+class TwoOwn(Cheat):
+    """Says something, votes for what it has said, and then as if it had said nothing."""
+
+    def outgoing(self, table: Table, message: m.Message) -> Iterable[Sent]:
+        yield Sent(m.wire(message))
+        if not self.done:
+            self.done = True
+            for number, own in ((1, message.content_hash()), (2, b"")):
+                body = m.Ballot(number, (), (), own, 0, b"")
+                yield Sent(m.wire(table.sign(message.header, body)))
+
+
+cheat("x31", "two own messages for one step", E, "P19", start="answer", kind=m.Answer)(TwoOwn)
 
 
 # -- ballots that come to nothing ------------------------------------------------------------------------

@@ -241,7 +241,7 @@ class Table:
                 self.evidence[key] = session.evidence(event.conviction)
 
     def bustle(self, until: Callable[[Session], bool]) -> bool:
-        """Everybody does all there is to do, until this holds or nothing is left. False: there was nothing."""
+        """Everybody does all there is to do, until this holds or nothing is left; False if there was nothing."""
         moved = False
         for _ in range(LIMIT):
             busy = False

@@ -112,11 +112,9 @@ def refused(replica: Replica, seat: int, body: m.Body) -> str:
             alone.shuffles = (made,)
             alone._verify_shuffles({seat: body.proof}, RNG, None)
     except PeerFault as fault:
-        assert fault.culprit == seat
-        return fault.rule
-    except StepFaults as faults:
-        assert [fault.culprit for fault in faults.faults] == [seat]
-        return faults.faults[0].rule
+        return fault.rule if fault.culprit == seat else "another seat"
+    except StepFaults as found:
+        return found.faults[0].rule if found.faults[0].culprit == seat else "another seat"
     return ""
 
 
@@ -136,10 +134,10 @@ def test_a_changed_field_is_refused(kind: str) -> None:
         for other in changes(original):
             if other == original:
                 continue
-            changed = dataclasses.replace(body, **{field.name: other})  # type: ignore[type-var]
+            changed = dataclasses.replace(body, **{field.name: other})
             if isinstance(body, m.Shuffle) and len(other) == len(original):
                 continue  # any points are a deck: its proof is what tells (P7)
-            assert refused(replica, seat, changed), (field.name, other)
+            assert refused(replica, seat, changed) not in ("", "another seat"), (field.name, other)
 
 
 def test_hardly_a_kind_is_missing() -> None:
@@ -175,4 +173,4 @@ def test_a_proof_holds_at_one_place_only(kind: str, bound: str) -> None:
     if kind == "ShuffleProof":
         made = tuple(dataclasses.replace(one, context=bytes(32)) for one in replica.shuffles)
         other.shuffles = made
-    assert refused(other, seat, body)
+    assert refused(other, seat, body) not in ("", "another seat")

@@ -24,9 +24,17 @@ from otto_protocol.here import (
 )
 from otto_protocol.identity import IdentityKey
 from otto_protocol.lobby import Lobby
-from otto_protocol.lobby_actions import Started
+from otto_protocol.lobby_actions import Action, Started
 from otto_protocol.roster import Member, TableRules
 from tests.adversary.harness import COUNT, moments
+
+LOBBY = {
+    "1": "join with a key of small order",
+    "2": "join beyond what the table holds",
+    "3": "ready for two rosters in one round",
+    "4": "replay a ready from another table",
+}
+"""These cheats of the catalogue happen before there is a game; each has its test below."""
 
 RNG = Drbg(b"lobby cheats")
 TABLE = bytes(range(16))
@@ -48,9 +56,9 @@ def meet(*peers: tuple[IdentityKey, Lobby]) -> None:
     """Everybody is linked, and hears everybody until nothing is new."""
     for _, one in peers:
         one.announce()
-        for other, _ in peers:
-            if other.public != one.me.key:
-                one.on_link(other.public)
+        for identity, _ in peers:
+            if identity.public != one.me.key:
+                one.on_link(identity.public)
     for _ in range(6):
         for identity, one in peers:
             for _, other in peers:
@@ -108,7 +116,7 @@ def test_cheat_3_ready_for_two_rosters_in_one_round() -> None:
     first, second, cheat = lobby(1), lobby(2), lobby(3)
     meet(first, second, cheat)
     identity, liar = cheat
-    started = []
+    started: list[Action] = []
     for peer in (first, second):
         both = sorted((peer[0].public, identity.public), key=lambda key: seating_rank(TABLE, key))
         names = {peer[0].public: peer[1].me.name, identity.public: liar.me.name}
