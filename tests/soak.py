@@ -1,0 +1,148 @@
+"""Many games in one process, with links that break: memory, tasks and files must level off.
+
+Run by hand: `python -m tests.soak --games 60`. The players are simple ones that take about 240 turns for a
+game; good ones take 25, so 50 of these games have the turns of 500 usual ones. The peers are whole ones
+(mesh, journal, engine, table) on the loopback interface; now and then a link between two of them is ended.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import os
+import resource
+import tempfile
+import time
+from pathlib import Path
+
+import trio
+
+import otto_p2p.table
+from otto_p2p.addresses import Address
+from otto_p2p.frames import Reason
+from otto_p2p.journal import Journal
+from otto_p2p.mesh import Mesh
+from otto_p2p.streams import listening_port, open_listeners
+from otto_p2p.table import Settings, Table
+from otto_p2p.updates import Closed, GameUpdate
+from otto_protocol.phases import Phase
+from otto_protocol.roster import TableRules
+from tests.protocol.lab_games import eager
+
+PEERS = 3
+GAMES = 5  # in a match
+
+
+class Soak:
+    """The peers, and what is counted."""
+
+    def __init__(self, folder: Path, games: int, breaks: int) -> None:
+        self.games = games
+        self.breaks = breaks
+        self.folder = folder
+        self.tables: list[Table] = []
+        self.ports: list[int] = []
+        self.played = self.turns = self.broken = 0
+
+    async def run(self) -> None:
+        async with trio.open_nursery() as nursery:
+            for place in range(PEERS):
+                await self._open(place, nursery)
+            await self._watch()
+            nursery.cancel_scope.cancel()
+
+    async def _open(self, place: int, nursery: trio.Nursery) -> None:
+        journal = Journal(self.folder / str(place))
+        listeners = open_listeners(0)
+        port = listening_port(listeners)
+
+        def own() -> tuple[Address, ...]:
+            return (Address("127.0.0.1", port),)
+
+        mesh = Mesh(
+            journal.identity, listeners=listeners, port=port, own=own, choose=lambda hints: tuple(hints)
+        )
+        for known in self.ports:
+            mesh.add_candidate((Address("127.0.0.1", known),), label="peer")
+        settings = Settings(
+            f"peer {place}", TableRules(1, GAMES), automatic=PEERS, keep_transcript=False, seats=PEERS
+        )
+        table = Table(settings, journal, mesh)
+        self.tables.append(table)
+        self.ports.append(port)
+        await nursery.start(mesh.run)
+        await nursery.start(table.run)
+        nursery.start_soon(play, table)
+
+    async def _watch(self) -> None:
+        begun, seen, shown = time.monotonic(), (b"", 0, 0), -1
+        step = max(1, self.games // 25)
+        while self.played < self.games:
+            await trio.sleep(0.05)
+            engine = self.tables[0].engine
+            if engine is None:
+                continue
+            replica = engine.session.replica
+            turn = replica.state.turn if replica.state is not None else 0
+            now = (replica.match, replica.game, turn)
+            if now[:2] != seen[:2]:
+                self.played += seen[1] > 0
+            self.turns += max(0, turn - (seen[2] if now[:2] == seen[:2] else 0))
+            seen = now
+            if self.breaks and self.played * self.breaks >= (self.broken + 1) * self.games:
+                self._break()
+            if self.played // step > shown:
+                shown = self.played // step
+                print(f"{time.monotonic() - begun:7.0f} s  {self.played:4} games  {figures()}", flush=True)
+
+    def _break(self) -> None:
+        """A link between two peers is reset."""
+        mesh = self.tables[self.broken % PEERS].mesh
+        for link in mesh.links()[:1]:
+            mesh.drop(link.key, Reason.LOST)
+            self.broken += 1
+
+
+async def play(table: Table) -> None:
+    """A simple player in place of a screen."""
+    decided: object = None
+    async for update in table.updates:
+        if isinstance(update, Closed):
+            return
+        if isinstance(update, GameUpdate):
+            if update.view is None or not update.decisions:
+                decided = None
+            elif update.decisions != decided and update.phase is not Phase.OVER:
+                decided = update.decisions
+                table.act(eager(update.view, update.decisions))
+
+
+def figures() -> str:
+    """Memory, tasks, threads and files of this process now."""
+    gc.collect()
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    files = len(os.listdir("/proc/self/fd"))
+    tasks = trio.lowlevel.current_statistics().tasks_living
+    cpu = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+    rss = pages * resource.getpagesize() / 2**20
+    return f"{rss:6.1f} MiB  {tasks:3} tasks  {files:3} files  {cpu:6.0f} s CPU"
+
+
+def main() -> None:
+    """Prints a line of figures now and then, and the sums at the end."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--games", type=int, default=60)
+    parser.add_argument("--breaks", type=int, default=20, help="links that are broken, over the whole run")
+    parser.add_argument("--pace", type=float, default=0.0, help="seconds that a built-in player takes")
+    options = parser.parse_args()
+    otto_p2p.table.PACE = options.pace
+    otto_p2p.table.REST = 0.1
+    with tempfile.TemporaryDirectory() as folder, contextlib.suppress(KeyboardInterrupt):
+        soak = Soak(Path(folder), options.games, options.breaks)
+        trio.run(soak.run)
+        print(f"{soak.played} games, {soak.turns} turns, {soak.broken} links broken and made again")
+
+
+if __name__ == "__main__":
+    main()
