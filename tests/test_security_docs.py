@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from otto_protocol.faults import PROTOCOL_RULES
-from tests.adversary.harness import Verdict
+from tests.adversary.harness import ALL, Verdict, play
 from tests.adversary.test_cheats import CHEATS
 from tests.adversary.test_lobby_cheats import LOBBY
 
@@ -51,3 +51,12 @@ def test_every_test_that_the_page_names_exists() -> None:
         assert f"def {name}(" in suite, name
     for path in re.findall(r"`((?:tests|fuzz|docs)/[\w/.]+)`", PAGE):
         assert (ROOT / path).exists(), path
+
+
+def test_the_example_of_the_page_is_a_cheat_that_is_convicted() -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    try:
+        exec(compile(example, "docs/security.md", "exec"), {})  # noqa: S102  # our own page
+        play(ALL["x99"])
+    finally:
+        ALL.pop("x99", None)

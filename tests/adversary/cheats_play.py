@@ -387,9 +387,23 @@ cheat("49c", "two answers at a table of six", E, "P1", start="2: answer", kind=m
 )
 
 
-@instead("50", "another log before the message", A, start="answer", kind=m.Answer)
-def bogus_digest(table: Table, message: m.Message) -> m.Message:
-    return table.sign(dataclasses.replace(message.header, previous=tagged_hash("bogus")), message.body)
+@cheat("50", "another log before the message", A, start="answer", kind=m.Answer)
+class BogusLog(Cheat):
+    """Signs a message on top of a digest that is none."""
+
+    said: m.Message | None = None
+
+    def outgoing(self, table: Table, message: m.Message) -> Iterable[Sent]:
+        if self.said is not None:
+            return super().outgoing(table, message)
+        header = dataclasses.replace(message.header, previous=tagged_hash("bogus"))
+        self.done, self.said = True, table.sign(header, message.body)
+        return [Sent(m.wire(self.said))]
+
+    def after(self, table: Table) -> None:
+        assert self.said is not None
+        for session in table.honest():
+            assert not any(self.said.signed in step for step in session.log)
 
 
 @instead("x26", "a message of another match", E, "P15", start="answer", kind=m.Answer)
