@@ -51,19 +51,20 @@ class Patience:
         now: float,
         silence: Mapping[int, float],
         awaited: Collection[int],
-        dropped: Collection[int],
+        hurried: Collection[int],
         *,
         voting: bool,
     ) -> frozenset[int]:
         """Whom this peer would go on without.
 
         `silence`: seconds since each other live seat was heard; `awaited`: those of them that the step waits
-        for; `dropped`: whom the player does not want to wait for; `voting`: somebody has voted in this view.
+        for; `hurried`: whom the player, or enough others, do not want to wait for; `voting`: somebody has voted in
+        this view. A single vote of somebody else makes nobody less patient: who is away for a moment stays.
         """
         silent = {
             seat
             for seat, seconds in silence.items()
-            if seconds > (UNHEARD if voting or seat in dropped else self._grace)
+            if seconds > (UNHEARD if seat in hurried else self._grace)
         }
         # Who has voted signs nothing else any more, so who is overdue is decided before, or as the vote begins.
         if not (voting and self._voting):

@@ -46,6 +46,7 @@ from otto_protocol.session import (
     Session,
     StepDone,
     ViewOpened,
+    Voted,
 )
 from otto_protocol.transcript import Transcript
 
@@ -56,6 +57,7 @@ SILENT = 6.0  # an attempt to start ends when a member was not heard for so long
 STUCK = 20.0  # ... or when it does not come further for so long
 ROUND_ABOUT = 2.0  # seconds: who has no link, but was heard through others since, is reached round about
 REST = 3.0  # seconds after a game before a built-in player is ready for another one
+CONSENT = 2  # so many others must want to go on without somebody before a person's peer is less patient
 VOTE_AGAIN = 1.0  # between two rounds of ballots
 BACK = 8  # steps that are compared when logs differ
 LINGER = 3.0  # the longest wait for others to have the end of a match before we leave
@@ -130,6 +132,7 @@ class Table:
         self._garbage: Counter[bytes] = Counter()
         self._away: dict[bytes, str] = {}
         self._lost_at: dict[bytes, float] = {}
+        self._named: dict[int, tuple[int, ...]] = {}  # by voter of this view: whom its last ballot leaves out
         self._dropped: frozenset[bytes] = frozenset()  # whom the player does not want to wait for
         self._voted = 0.0
         self._wake_at: float | None = None
@@ -390,6 +393,7 @@ class Table:
         self._patience = Patience(session.start.roster.rules.turn_seconds, self.settings.grace, self._begun)
         self._shown, self._deserted = None, math.inf
         self._dropped = self._round_about = frozenset()
+        self._named = {}
         members = [member.key for member in session.start.roster.members]
         self._away = {key: "unlinked" for key in members if key != self.mesh.key}
         for link in self.mesh.links():
@@ -463,8 +467,12 @@ class Table:
                         outcome = after.results[-1]
                     if before.phase is Phase.TAGS:
                         self._notify(News.HEALED)
+                case Voted(seat=seat, gone=gone):
+                    self._on_vote(session, seat, gone)
                 case ViewOpened(gone=gone):
-                    self._on_progress()
+                    self._named = {}
+                    if gone:  # who makes the others vote for nothing gains no time by it
+                        self._on_progress()
                     for seat in gone:
                         self._notify(News.REMOVED, session.start.roster.members[seat].name)
                 case Convicted(conviction=conviction):
@@ -487,6 +495,13 @@ class Table:
         place = (session.replica.view, session.replica.step) if self._shown.decisions else None
         self._patience.asked(place, trio.current_time())
         self._tell(self._shown)
+
+    def _on_vote(self, session: Session, voter: int, gone: tuple[int, ...]) -> None:
+        members = session.start.roster.members
+        for seat in gone:
+            if voter != session.seat and seat not in self._named.get(voter, ()) and seat != voter:
+                self._notify(News.WANTS_ON, members[voter].name, members[seat].name)
+        self._named[voter] = gone
 
     def _on_progress(self) -> None:
         now = trio.current_time()
@@ -754,6 +769,8 @@ class Table:
         """Whom this peer would go on without."""
         members, replica = session.start.roster.members, session.replica
         keys = {seat: members[seat].key for seat in replica.live if seat != session.seat}
+        named = Counter(seat for gone in self._named.values() for seat in gone)
+        consent = 1 if self.settings.automatic else CONSENT
         silence = {
             seat: now - max(self.mesh.last_heard(key) or 0.0, self._begun) for seat, key in keys.items()
         }
@@ -761,7 +778,7 @@ class Table:
             now,
             silence,
             session.awaited(),
-            [seat for seat, key in keys.items() if key in self._dropped],
+            [seat for seat, key in keys.items() if key in self._dropped or named[seat] >= consent],
             voting=session.ballots.any,
         )
 

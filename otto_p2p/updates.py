@@ -92,6 +92,7 @@ class News(enum.Enum):
     ROUND_ABOUT = "round about"  # (name): no link to it, but it is heard through others
     SILENT = "silent"  # (name): connected, or so it seems, but nothing is heard
     LEFT = "left"  # (name)
+    WANTS_ON = "wants on"  # (name, name): the first wants to go on without the second
     REMOVED = "removed"  # (name): the table goes on without it
     PUT_OUT = "put out"  # (): the others have ended this match, or go on without us
     PLAYED_FOR_YOU = "played for you"  # (): the turn clock has run out, the built-in player has decided

@@ -19,6 +19,7 @@ _NEWS: dict[News, str] = {
     News.ROUND_ABOUT: N_("What {0} says comes through the others; the game goes on."),
     News.SILENT: N_("Nothing is heard from {0}."),
     News.LEFT: N_("{0} has left."),
+    News.WANTS_ON: N_("{0} wants to go on without {1}."),
     News.REMOVED: N_("The table goes on without {0}."),
     News.PUT_OUT: N_("The others have gone on without you: this game is over for you."),
     News.PLAYED_FOR_YOU: N_("Your time was up: the built-in player has decided for you."),

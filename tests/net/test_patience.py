@@ -39,7 +39,8 @@ def test_who_is_silent_is_waited_for_as_long_as_nobody_hurries() -> None:
     assert patience.suspects(20.0, silence | {1: 151.0}, (), (), voting=False) == {1}
     assert patience.suspects(20.0, silence, (), {3}, voting=False) == {3}
     assert patience.suspects(20.0, silence, (), {2}, voting=False) == frozenset()  # it is heard
-    assert patience.suspects(20.0, silence, (), (), voting=True) == {1, 3}
+    assert patience.suspects(20.0, silence, (), (), voting=True) == frozenset()  # a vote alone hurries nobody
+    assert patience.suspects(20.0, silence, (), {1, 3}, voting=True) == {1, 3}
 
 
 def test_who_is_heard_and_does_not_move_is_overdue_at_all_others_in_the_same_vote() -> None:
