@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.lan.players import Player, verified, wait
 pytestmark = pytest.mark.lan
 
 GOES_ON = r"^The table goes on without "
+RESULT = r"^Game 1 of 1 is over\."
 LOST = r"^The connection to |^Nothing is heard "
 PUT_OUT = r"^The others have gone on without you"
 
@@ -50,13 +52,17 @@ def cut(lan: Lan, players: Sequence[Player], sizes: Sequence[int], seconds: floa
     return went_on
 
 
-def check_one_result(players: Sequence[Player]) -> None:
-    """All end; whoever finished has the same result; who was put out has none of its own."""
-    wait(lambda: all(one.process.poll() is not None for one in players), 240, players)
+def check_one_result(players: Sequence[Player], went_on: Sequence[Player]) -> None:
+    """Who finished has the same result; who was put out, or waits for those who have finished, has none."""
+    wait(lambda: all(one.process.poll() is not None for one in went_on), 240, players)
+    for one in playing(players):
+        one.signal(signal.SIGTERM)
+    wait(lambda: all(one.process.poll() is not None for one in players), 30, players)
     assert not [line for one in players for _, line in one.lines if "Traceback" in line]
-    verdicts = [verified(one) for one in players if not one.count(PUT_OUT)]
+    verdicts = [verified(one) for one in went_on]
     assert {verdict.status for verdict in verdicts} == {0}
     assert len({verdict.digest for verdict in verdicts}) == 1
+    assert not [one.name for one in players if one not in went_on and one.count(RESULT)]
 
 
 def test_a_table_that_falls_apart_twice(lan: Lan, tmp_path: Path) -> None:
@@ -79,4 +85,4 @@ def test_a_minute_apart_and_one_result(lan: Lan, tmp_path: Path, sizes: Sequence
     players = six(lan, tmp_path, "--grace", "10")
     went_on = cut(lan, players, sizes, 60.0)
     assert len(went_on) == (len(sizes) < 3)
-    check_one_result(players)
+    check_one_result(players, went_on[0] if went_on else players)
