@@ -168,6 +168,7 @@ class _Replay:
         self._contents: dict[tuple[int, int, int], bytes] = {}
         self.accused: dict[int, Failed] = {}
         self._ballots = Ballots(self.replica.live)
+        self._voted: dict[int, Ballots] = {}  # by view
         self._next: Replica | None = None
         self._past: dict[tuple[int, int], Replica] = {}
         self._stray: Failed | None = None  # a message that has no place here, unless the next one explains it
@@ -258,9 +259,20 @@ class _Replay:
             text = f"a message of seat {header.seat} does not belong here"
             self._stray = Failed(self.replica.step, None, "F3", text)
 
+    def _hear_old_ballot(self, message: m.Message) -> None:
+        """More ballots than a view needed say nothing, unless one contradicts another of its author."""
+        voted = self._voted.get(message.header.view)
+        try:
+            if voted is not None:
+                voted.add(message)
+        except Contradiction as error:
+            self._after_step()
+            self._accuse(error.fault)
+
     def _hear_vote(self, message: m.Message) -> None:
         if message.header.view < self.replica.view and isinstance(message.body, m.Ballot):
-            return  # more ballots than it needed
+            self._hear_old_ballot(message)
+            return
         if message.header.view > self.replica.view:
             self._fail("F3", f"a ballot of seat {message.header.seat} does not belong here")
         after = self._after_step()
@@ -286,6 +298,7 @@ class _Replay:
                 standing[seat] = said
         self._move_to(self.replica.without(proposal.gone, standing, final.digest(self.replica.view)))
         self.expelled += [self.accused.pop(seat) for seat in sorted(proposal.gone) if seat in self.accused]
+        self._voted[self._ballots.view] = self._ballots
         self._ballots = Ballots(self.replica.live, view=self.replica.view, left=self._ballots.leaves)
         self._ballots.convict(self.accused)
 

@@ -31,6 +31,7 @@ from otto_protocol.transcript import Transcript
 
 MAX_AHEAD = 64  # steps: a message for a step further ahead is dropped, catching up brings it again
 MAX_LATER = 128  # votes of one seat that are kept until what they need is here
+KEPT_VIEWS = 16  # views whose ballots still convict who contradicts itself
 KEPT = 64  # finished steps that can be gone back to
 
 
@@ -164,6 +165,7 @@ class Session:
         self._spoken: dict[int, Spoken] = {}
         self._seen: dict[tuple[int, int, int], m.Message] = {}  # (view, step, seat) -> the content we know
         self._early: dict[tuple[int, int], dict[int, m.Message]] = {}
+        self._voted: dict[int, Ballots] = {}  # of the last views that are over: they still convict
         self._later: dict[tuple[int, bytes], m.Message] = {}  # votes that came too early, by seat and content
         self._undone: _Undone | None = None
         self._own: dict[tuple[int, int], m.Message] = {}
@@ -574,7 +576,7 @@ class Session:
         """
         header, body = message.header, message.body
         if header.view < self.replica.view and isinstance(body, m.Ballot):
-            return False
+            return self._contradicts(message)
         if header.view > self.replica.view or not self._names_what_is_here(message):
             key = (header.seat, message.signed.content)
             waiting = sum(seat == header.seat for seat, _ in self._later)
@@ -593,6 +595,16 @@ class Session:
                 Voted(header.seat, body.gone if isinstance(body, m.Ballot) else (header.seat,))
             )
         return new
+
+    def _contradicts(self, message: m.Message) -> bool:
+        """Whether a ballot of a view that is over convicts its author: it may have voted for two tables."""
+        voted = self._voted.get(message.header.view)
+        try:
+            if voted is not None:
+                voted.add(message)
+        except Contradiction as error:
+            return self._convict(error.fault, error.messages)
+        return False
 
     def _names_what_is_here(self, vote: m.Message) -> bool:
         header, body = vote.header, vote.body
@@ -677,6 +689,8 @@ class Session:
         self._speaker.drop_shuffle()
         self._view_ends.append(before.step)
         self._finish_step(tuple(said), after)
+        self._voted[before.view] = self.ballots
+        self._voted.pop(before.view - KEPT_VIEWS, None)
         self.ballots = Ballots(after.live, self.seat, view=after.view, left=self.ballots.leaves)
         self.ballots.convict(self.convicted)
         self._suspects -= gone
