@@ -235,6 +235,17 @@ class Ballots:
         left = {seat for seat, leave in self.leaves.items() if self._has_last_ballot(seat, leave)}
         return frozenset(left | (self._convicted & self.live))
 
+    def discountable(self) -> frozenset[int]:
+        """Whom a ballot that cites nothing may exclude: not who left an agreement behind that nobody here knows.
+
+        Such a seat can be done without, but the others may have gone on by what it cited.
+        """
+        return frozenset(
+            seat
+            for seat in self.excludable()
+            if seat in self._convicted or seat not in self.leaves or self._last_cite(self.leaves[seat]) == 0
+        )
+
     def usable(self, ballot: m.Message) -> bool:
         """Whether a ballot counts: whom it excludes is proven, and what it cites exists."""
         return (ballot.header.seat, ballot.signed.content) in self._counted().usable
@@ -388,12 +399,7 @@ class Ballots:
         wanted = suspects | self.leaves.keys() | self.excludable()
         if self.me in wanted or not (wanted or self._ballots):
             return None
-        # Who leaves an agreement behind that nobody here knows can be done without, but not be discounted.
-        excluded = frozenset(
-            seat
-            for seat in self.excludable()
-            if seat in self._convicted or seat not in self.leaves or self._last_cite(self.leaves[seat]) == 0
-        )
+        excluded = self.discountable()
         proposal = Proposal(step, digest, frozenset(wanted), excluded)
         last, behind = self._last_own(), self._is_behind()
         changed = last is None or proposal != proposal_of(last) or not self.usable(last)

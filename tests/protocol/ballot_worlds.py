@@ -35,6 +35,7 @@ class Case:
     lies: int = 2
     piecemeal: bool = True  # a seat may hear what another one signed without what it relays
     views: int = 1  # so many views may be opened
+    hearing: frozenset[tuple[int, int]] | None = None  # (who, whom) before all hear each other; None: all
 
 
 Known = int
@@ -200,7 +201,7 @@ World = tuple[Known, ...]
 
 def moves(book: Book, world: World) -> Iterator[tuple[str, World]]:
     """Everything that can happen next."""
-    case = book.case
+    case, hearing = book.case, book.case.hearing
 
     def learn(seat: int, bits: Known) -> World:
         return (*world[:seat], world[seat] | bits, *world[seat + 1 :])
@@ -209,7 +210,7 @@ def moves(book: Book, world: World) -> Iterator[tuple[str, World]]:
         if bit := book.speak(seat, known):
             yield f"{seat} speaks", learn(seat, bit)
         for other, others in enumerate(world):
-            if other == seat or not others & ~known:
+            if other == seat or not others & ~known or not (hearing is None or (seat, other) in hearing):
                 continue
             signed = others & book.authors[other]
             if other == case.liar:
@@ -243,7 +244,7 @@ def within(book: Book, bit: Known) -> bool:
 
 
 def lies(book: Book, world: World, liar: int) -> Iterator[tuple[str, Known]]:
-    """Ballots of the liar for whatever others vote for, in any round, citing what others cite, or nothing."""
+    """Ballots of the liar for whatever others vote for, in any round, citing any round before it or none."""
     own = [
         message for message in book.of(world[liar] & book.authors[liar]) if isinstance(message.body, m.Ballot)
     ]
@@ -255,17 +256,14 @@ def lies(book: Book, world: World, liar: int) -> Iterator[tuple[str, Known]]:
             everybody |= known
     ballots = [message for message in book.of(everybody) if isinstance(message.body, m.Ballot)]
     proposals = {proposal_of(ballot) for ballot in ballots if ballot.header.seat != liar}
-    cites = {(0, b"")} | {
-        (ballot.body.cite, ballot.body.opens) for ballot in ballots if isinstance(ballot.body, m.Ballot)
-    }
     for proposal in proposals:
+        own = tuple((seat, b"") for seat in sorted(set(range(book.case.seats)) - proposal.gone))
         for number in range(1, book.case.rounds + 1):
-            for cite, opens in cites:
-                if cite < number:
-                    vote = Vote(proposal, number, cite, opens)
-                    bit = book.sign_ballot(liar, world[liar], 0, vote)
-                    if not bit & world[liar]:
-                        yield f"{liar} lies #{bit.bit_length() - 1}", bit
+            for cite in range(number):
+                vote = Vote(proposal, number, cite, proposal.opens(0, own) if cite else b"")
+                bit = book.sign_ballot(liar, world[liar], 0, vote)
+                if not bit & world[liar]:
+                    yield f"{liar} lies #{bit.bit_length() - 1}", bit
 
 
 def check_safe(book: Book, world: World) -> bool:
@@ -374,7 +372,7 @@ def excuse(book: Book, known: Known, together: frozenset[int]) -> str | None:
         if not is_quorum(inside, ballots.live - agreed[1].excluded - left):
             return "an agreement that they cannot confirm"
         return None
-    if not is_quorum(inside, ballots.live - ballots.excludable()):
+    if not is_quorum(inside, ballots.live - ballots.discountable()):
         return "no quorum"
     return None
 

@@ -56,7 +56,33 @@ SMALL = {
     "three, one lost after the other": Case(
         3, 2, steps=0, suspicions=suspects(range(3), {1, 2}, {2}), views=2, piecemeal=False
     ),
-    "three, one lies": Case(3, 2, steps=0, suspicions=suspects((0, 1), {1}), liar=2, lies=2, piecemeal=False),
+    "three, one lies to two that do not hear each other": Case(
+        3,
+        2,
+        steps=0,
+        suspicions=suspects((0, 1), {0, 1}),
+        liar=2,
+        lies=2,
+        piecemeal=False,
+        hearing=frozenset({(0, 2), (1, 2), (2, 0), (2, 1)}),
+    ),
+    "four, cut in halves": Case(
+        4,
+        2,
+        steps=0,
+        suspicions=(*suspects((0, 1), {2, 3}), *suspects((2, 3), {0, 1})),
+        piecemeal=False,
+        hearing=frozenset({(0, 1), (1, 0), (2, 3), (3, 2)}),
+    ),
+    "four, cut in halves, one leaves": Case(
+        4,
+        3,
+        steps=0,
+        suspicions=(*suspects((0, 1), {2, 3}), *suspects((2, 3), {0})),
+        leavers=frozenset({1}),
+        piecemeal=False,
+        hearing=frozenset({(0, 1), (1, 0), (2, 3), (3, 2), (2, 1)}),
+    ),
     "four, one is silent": Case(4, 2, steps=0, suspicions=suspects(range(4), {3}), piecemeal=False),
 }
 LARGE = {
