@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 
+RETURNING = 8.0  # seconds: when a cut network is whole again, not all are heard again at the same moment
 UNHEARD = 5.0  # seconds: who was not heard for so long may be voted out, if somebody wants to go on
 
 
@@ -23,11 +24,20 @@ class Patience:
         self._asked_at = math.inf
         self._overdue: frozenset[int] = frozenset()
         self._voting = False
+        self._returned = -math.inf
 
     def moved_on(self, now: float) -> None:
         """A step is complete, or another view has begun."""
         self._since = now
         self._overdue = frozenset()
+
+    def returned(self, silence: float, now: float) -> None:
+        """Somebody is heard again after so many seconds: others may come back with it, so wait for them.
+
+        Not more often than now and then: who comes and goes all the time holds nobody up.
+        """
+        if silence > UNHEARD and now - self._returned > 4 * RETURNING:
+            self._returned = now
 
     def asked(self, question: object, now: float) -> None:
         """What the player has to decide (None: nothing). The clock of a question runs from its first call."""
@@ -66,6 +76,8 @@ class Patience:
             for seat, seconds in silence.items()
             if seconds > (UNHEARD if seat in hurried else self._grace)
         }
+        if now - self._returned <= RETURNING:
+            silent.clear()
         # Who has voted signs nothing else any more, so who is overdue is decided before, or as the vote begins.
         if not (voting and self._voting):
             patience = self._turn + self._grace - (UNHEARD if voting else 0.0)

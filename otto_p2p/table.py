@@ -634,7 +634,8 @@ class Table:
             self.mesh.send(key, frames.Here(self._record))
         await self._change(lambda: self.lobby.on_link(key))
         if self._away.pop(key, None) is not None and self.engine is not None:
-            self._lost_at.pop(key, None)
+            now = trio.current_time()
+            self._patience.returned(now - self._lost_at.pop(key, self._begun), now)
             self._notify(News.LINK_BACK, self._name(key))
             self._show_away()
         if self.engine is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from otto_p2p.patience import UNHEARD, Patience
+from otto_p2p.patience import RETURNING, UNHEARD, Patience
 
 HEARD = {1: 0.5, 2: 0.5}
 
@@ -41,6 +41,18 @@ def test_who_is_silent_is_waited_for_as_long_as_nobody_hurries() -> None:
     assert patience.suspects(20.0, silence, (), {2}, voting=False) == frozenset()  # it is heard
     assert patience.suspects(20.0, silence, (), (), voting=True) == frozenset()  # a vote alone hurries nobody
     assert patience.suspects(20.0, silence, (), {1, 3}, voting=True) == {1, 3}
+
+
+def test_when_somebody_comes_back_the_others_may_come_as_well() -> None:
+    patience = Patience(120, 150, 0.0)
+    silence = {1: 200.0, 2: 0.1}
+    assert patience.suspects(200.0, silence, (), (), voting=True) == {1}
+    patience.returned(1.0, 200.0)  # it was away for a moment only
+    assert patience.suspects(200.5, silence, (), (), voting=True) == {1}
+    patience.returned(199.0, 201.0)
+    assert patience.suspects(201.5, silence, (), (), voting=True) == frozenset()
+    patience.returned(6.0, 208.0)  # again and again: not for ever
+    assert patience.suspects(201.5 + RETURNING, silence, (), (), voting=True) == {1}
 
 
 def test_who_is_heard_and_does_not_move_is_overdue_at_all_others_in_the_same_vote() -> None:
