@@ -33,7 +33,9 @@ class Case:
     leavers: frozenset[int] = frozenset()  # who may sign LEAVE at any time
     liar: int | None = None  # signs ballots as it likes, and shows each to whom it likes
     lies: int = 2
-    piecemeal: bool = True  # a seat may hear what another one signed without what it relays
+    hears: str = (
+        "both"  # before all hear each other: what another one signed ("own"), with what it relays ("all")
+    )
     views: int = 1  # so many views may be opened
     hearing: frozenset[tuple[int, int]] | None = None  # (who, whom) before all hear each other; None: all
 
@@ -218,9 +220,9 @@ def moves(book: Book, world: World) -> Iterator[tuple[str, World]]:
                     if signed & ~known & (1 << number):
                         yield f"{seat} hears #{number} of {other}", learn(seat, 1 << number)
                 continue
-            if case.piecemeal and signed & ~known:
+            if case.hears != "all" and signed & ~known:
                 yield f"{seat} hears {other}", learn(seat, signed)
-            if not case.piecemeal or (others & ~signed & ~known):
+            if case.hears == "all" or (case.hears == "both" and others & ~signed & ~known):
                 yield f"{seat} hears all from {other}", learn(seat, others)
         if seat == case.liar:
             for name, bit in lies(book, world, seat):
