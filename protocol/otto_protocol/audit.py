@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from otto_protocol import messages as m
-from otto_protocol.ballots import Ballots, Contradiction
+from otto_protocol.ballots import Ballots
 from otto_protocol.errors import DecodeError, PeerFault
 from otto_protocol.hashing import Rng
 from otto_protocol.here import check_roster, ready_valid
@@ -15,6 +15,7 @@ from otto_protocol.replica import Replica, Spoken, StepFaults
 from otto_protocol.roster import Roster, Start
 from otto_protocol.rules_end import Outcome
 from otto_protocol.transcript import Transcript
+from otto_protocol.votes import Contradiction
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,73 +13,21 @@ from dataclasses import dataclass, field
 
 from otto_protocol import messages as m
 from otto_protocol.errors import PeerFault
-from otto_protocol.hashing import tagged_hash
 from otto_protocol.quorum import is_quorum
+from otto_protocol.votes import (
+    Contradiction,
+    Final,
+    Proposal,
+    Vote,
+    body_of,
+    check_leave,
+    check_pair,
+    proposal_of,
+)
 
 MAX_ROUNDS_AHEAD = 1000  # a ballot for a later round than that is not kept
 MAX_TWINS = 16  # contradicting ballots of one seat and round that are kept
 MAX_READINGS = 64  # ways to read the own messages of seats that contradicted themselves
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """Where to go on, and without whom: before `step` with `digest`, without `gone`.
-
-    `excluded` are those of `gone` that signed LEAVE or are convicted: they count as no voters at all.
-    """
-
-    step: int
-    digest: bytes
-    gone: frozenset[int]
-    excluded: frozenset[int]
-
-    def opens(self, view: int, own: Iterable[tuple[int, bytes]]) -> bytes:
-        """32 bytes: the digest at which the view after `view` begins. `own`: as in `Final`."""
-        return tagged_hash(
-            "view",
-            self.digest,
-            view.to_bytes(4, "big"),
-            self.step.to_bytes(4, "big"),
-            bytes(sorted(self.gone)),
-            bytes(sorted(self.excluded)),
-            *(bytes([seat]) + said for seat, said in own),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Vote:
-    """What to put on a ballot."""
-
-    proposal: Proposal
-    round: int
-    cite: int
-    opens: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Final:
-    """A proposal that is agreed and confirmed; it opens the next view.
-
-    `own`: by surviving seat, ascending, the hash of its message of the step, which stands (b"": it had none).
-    """
-
-    proposal: Proposal
-    agreed_round: int
-    own: tuple[tuple[int, bytes], ...]
-
-    def digest(self, view: int) -> bytes:
-        """32 bytes: the digest at which the view after `view` begins."""
-        return self.proposal.opens(view, self.own)
-
-
-class Contradiction(Exception):
-    """Two messages of one seat that no honest peer signs both. `new`: the second one was kept nevertheless."""
-
-    def __init__(self, fault: PeerFault, messages: tuple[m.Message, m.Message]) -> None:
-        super().__init__(str(fault))
-        self.fault = fault
-        self.messages = messages
-        self.new = True
 
 
 @dataclass(slots=True)
@@ -89,14 +37,6 @@ class _Tally:
     agreed: dict[int, list[Proposal]] = field(default_factory=dict)  # by round, the one to vote for first
     usable: set[tuple[int, bytes]] = field(default_factory=set)  # (seat, content) of ballots that count
     final: Final | None = None
-
-
-def proposal_of(ballot: m.Message) -> Proposal:
-    """What a ballot votes for."""
-    body = _body(ballot)
-    return Proposal(
-        ballot.header.step, ballot.header.previous, frozenset(body.gone), frozenset(body.excluded)
-    )
 
 
 class Ballots:
@@ -169,7 +109,7 @@ class Ballots:
         self.leaves[seat] = leave
         self._tally = None
         for ballot in self._of(seat):
-            _check_leave(leave, ballot)
+            check_leave(leave, ballot)
         return True
 
     def _keep(self, slot: list[m.Message], message: m.Message) -> bool:
@@ -208,9 +148,9 @@ class Ballots:
     def _contradiction_of(self, seat: int, ballot: m.Message) -> Contradiction | None:
         try:
             for other in self._of(seat):
-                _check_pair(other, ballot)
+                check_pair(other, ballot)
             if seat in self.leaves:
-                _check_leave(self.leaves[seat], ballot)
+                check_leave(self.leaves[seat], ballot)
         except Contradiction as found:
             return found
         return None
@@ -273,7 +213,7 @@ class Ballots:
     def last_own_round(self) -> tuple[int, int]:
         """(round, cited round) of this peer's last ballot; (0, 0) if there is none."""
         last = self._last_own()
-        return (0, 0) if last is None else (_body(last).round, _body(last).cite)
+        return (0, 0) if last is None else (body_of(last).round, body_of(last).cite)
 
     def _last_own(self) -> m.Message | None:
         own = self._of(self.me) if self.me is not None else []
@@ -305,7 +245,7 @@ class Ballots:
         confirming: dict[tuple[Proposal, bytes], dict[int, int]] = {}
         for seat in sorted(self.live):
             for ballot in self._ballots.get((seat, number), []):
-                body, proposal = _body(ballot), proposal_of(ballot)
+                body, proposal = body_of(ballot), proposal_of(ballot)
                 if not self._is_usable(body, proposal, tally):
                     continue
                 tally.usable.add((seat, ballot.signed.content))
@@ -357,7 +297,7 @@ class Ballots:
     def _said(self, seat: int, proposal: Proposal) -> set[bytes]:
         """The own messages that a seat has named for the step of a proposal: one, or it lies."""
         return {
-            _body(ballot).own
+            body_of(ballot).own
             for ballot in self._of(seat)
             if (ballot.header.step, ballot.header.previous) == (proposal.step, proposal.digest)
         }
@@ -419,7 +359,7 @@ class Ballots:
         opens = proposal.opens(self.view, self._own(proposal))
         # A seat that the others go on without confirms that too: they may be too few without its vote.
         at_once = cited < number and self.me not in proposal.gone
-        changed = last is None or cited < number or _body(last).opens != opens
+        changed = last is None or cited < number or body_of(last).opens != opens
         if not at_once and not (again and (changed or self._is_behind())):
             return None
         highest = self.highest_round() if self._is_behind() else 0
@@ -436,38 +376,6 @@ class Ballots:
         slots = sorted(self._ballots.items(), key=lambda entry: (entry[0][1], entry[0][0]))
         ballots = [ballot for _, slot in slots for ballot in slot]
         return [self.leaves[seat] for seat in sorted(self.leaves)] + ballots
-
-
-def _check_pair(one: m.Message, other: m.Message) -> None:
-    """Raises Contradiction if one seat cannot honestly have signed these two ballots."""
-    first, second = sorted((one, other), key=lambda ballot: (_body(ballot).round, ballot.signed.content))
-    a, b, seat = _body(first), _body(second), one.header.seat
-    if a.round == b.round:
-        raise Contradiction(PeerFault(seat, "P16", "two ballots in one round"), (first, second))
-    if a.cite > b.cite:
-        raise Contradiction(
-            PeerFault(seat, "P17", "a ballot cites less than an earlier one"), (first, second)
-        )
-    same_place = (first.header.step, first.header.previous) == (second.header.step, second.header.previous)
-    if same_place and a.own != b.own:
-        raise Contradiction(
-            PeerFault(seat, "P19", "two ballots name different own messages for one place in the log"),
-            (first, second),
-        )
-
-
-def _check_leave(leave: m.Message, ballot: m.Message) -> None:
-    """Raises Contradiction if a ballot cannot come before a LEAVE of the same seat."""
-    last, vote = leave.body, _body(ballot)
-    assert isinstance(last, m.Leave)
-    later = leave.header.view < ballot.header.view
-    if later or vote.round > last.last_round or vote.cite > last.cite:
-        raise Contradiction(PeerFault(leave.header.seat, "P18", "a ballot after LEAVE"), (leave, ballot))
-
-
-def _body(ballot: m.Message) -> m.Ballot:
-    assert isinstance(ballot.body, m.Ballot)
-    return ballot.body
 
 
 def _order(proposal: Proposal) -> tuple[int, bytes, list[int], list[int]]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Self
 
+from otto_protocol.attempts import all_have, attempt_is_over, certificate, game_is_lost
 from otto_protocol.errors import LocalError
 from otto_protocol.hashing import tagged_hash
 from otto_protocol.here import (
@@ -38,8 +39,7 @@ from otto_protocol.lobby_actions import (
     Started,
 )
 from otto_protocol.neighbours import Neighbours
-from otto_protocol.quorum import is_quorum
-from otto_protocol.roster import MAX_SEATS, PROTOCOL_VERSION, RULES_VERSION, Roster, Start, TableRules
+from otto_protocol.roster import MAX_SEATS, PROTOCOL_VERSION, RULES_VERSION, Roster, TableRules
 from otto_protocol.seating import (
     Obstacle,
     better_table,
@@ -214,15 +214,7 @@ class Lobby:
         roster = self.roster
         if roster is None or stage != self._me.stage + 1 or not self._started:
             return False
-        if stage == Stage.PLAYING:
-            return True
-        there = self.records()
-        return all(
-            member.key in there
-            and there[member.key].roster() == roster
-            and there[member.key].stage >= stage - 1
-            for member in roster.members
-        )
+        return stage == Stage.PLAYING or all_have(Stage(stage - 1), roster, self.records())
 
     def relay_to(self, key: bytes) -> tuple[bytes, ...]:
         """To whom to pass on the newest record of `key`: linked peers at its table that it does not reach."""
@@ -395,39 +387,21 @@ class Lobby:
             return ()
         there = self.records()
         if me.stage == Stage.DEALT:
-            return self._end_lost_game(roster, there)
-        for key in (member.key for member in roster.members):
-            record = there.get(key)
-            if record is None:
-                return self._give_up(Cause.SILENT, key)
-            gone_on = record.table != me.table or record.round > me.round or record.ready == Ready.NO
-            if gone_on or (self._started and record.roster() != roster):
-                return self._give_up(Cause.WITHDRAWN, key)
-        if not self._started and (would_seal(me, there) != roster or obstacles(me, there)):
-            return self._give_up(Cause.CHANGED)
-        return ()
-
-    def _end_lost_game(self, roster: Roster, there: Mapping[bytes, Here]) -> tuple[Action, ...]:
-        """Let a bound peer go when somebody has signed that it is not bound, and who is left is no quorum.
-
-        The one that went on never speaks in this round again, and without a quorum no ballot goes on without
-        it, so this game cannot be played. Silence alone lets nobody go: the others may have begun.
-        """
-        me = self._me
-        newest = [self.neighbours.newest(member.key) or me for member in roster.members]
-        left = [record.key for record in newest if record.table != me.table or record.round > me.round]
-        stay = [seat for seat, record in enumerate(newest) if record.key not in left and record.key in there]
-        if not left or is_quorum(stay, range(len(newest))):
-            return ()
-        self._me = self._to_lobby()
-        return (Abandoned(roster, Cause.WITHDRAWN, left[0]),)
+            newest = [self.neighbours.newest(member.key) or me for member in roster.members]
+            if (left := game_is_lost(me, newest, there)) is None:
+                return ()
+            self._me = self._to_lobby()
+            return (Abandoned(roster, Cause.WITHDRAWN, left),)
+        ended = attempt_is_over(me, roster, there, complete=self._started)
+        return () if ended is None else self._give_up(*ended)
 
     def _agree(self) -> tuple[Action, ...]:
         """In the lobby: find the table, and take over its terms and its round."""
         me, there = self._me, self.records()
         if me.stage != Stage.LOBBY:
             return ()
-        if is_full_without(me.key, me.terms.seats, me.seated, there):
+        worn_out = self._spent.get(me.table, -1) >= MAX_COUNT  # somebody has used up its rounds
+        if worn_out or is_full_without(me.key, me.terms.seats, me.seated, there):
             self._made += 1
             return self._move(tagged_hash("table", self._seed, self._made.to_bytes(8, "big"))[:16], full=True)
         if (table := self._wanted_table(there)) is not None:
@@ -495,11 +469,11 @@ class Lobby:
         roster, there = self.roster, self.records()
         if roster is None or self._started or self._me.stage != Stage.SEALED:
             return ()
-        records = [there.get(member.key) for member in roster.members]
-        if any(record is None or record.roster() != roster for record in records):
+        start = certificate(roster, there)
+        if start is None:
             return ()
         self._started = True
-        return (Started(Start(roster, tuple(record.ready_signature for record in records if record))),)
+        return (Started(start),)
 
     def _give_up(self, cause: Cause, key: bytes = b"") -> tuple[Action, ...]:
         roster = self.roster

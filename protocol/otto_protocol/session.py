@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from otto_protocol import messages as m
 from otto_protocol import moves, rules
-from otto_protocol.ballots import Ballots, Contradiction, Final
+from otto_protocol.ballots import Ballots
 from otto_protocol.encoding import MAX_UINT, pack, unpack
 from otto_protocol.errors import DecodeError, IllegalMove, LocalError, PeerFault
 from otto_protocol.hashing import Rng
@@ -28,6 +28,7 @@ from otto_protocol.rules_legal import view as view_of
 from otto_protocol.rules_state import Secret, State
 from otto_protocol.speaker import Note, Speaker
 from otto_protocol.transcript import Transcript
+from otto_protocol.votes import Contradiction, Final
 
 MAX_AHEAD = 64  # steps: a message for a step further ahead is dropped, catching up brings it again
 MAX_LATER = 128  # votes of one seat that are kept until what they need is here

@@ -10,7 +10,7 @@ import pytest
 
 from otto_protocol import messages as m
 from otto_protocol.audit import Failed, Verified, audit
-from otto_protocol.ballots import Ballots, Contradiction
+from otto_protocol.ballots import Ballots
 from otto_protocol.errors import PeerFault
 from otto_protocol.group import G
 from otto_protocol.hashing import Drbg
@@ -19,6 +19,7 @@ from otto_protocol.lab import Lab
 from otto_protocol.phases import Phase
 from otto_protocol.replica import Replica
 from otto_protocol.session import Session, StepDone, ViewOpened
+from otto_protocol.votes import Contradiction
 from tests.protocol.lab_games import RNG, eager
 
 NO_POINT = b"\x02" + b"\xff" * 32
