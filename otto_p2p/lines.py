@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import math
 import os
 import unicodedata
@@ -23,8 +24,9 @@ class LineWriter:
         self.broken = trio.Event()
 
     def __call__(self, line: str) -> None:
-        """Queue one line; never waits."""
-        self._put.send_nowait(line)
+        """Queue one line; never waits. A line that comes when everything ends already is dropped."""
+        with contextlib.suppress(trio.BrokenResourceError):
+            self._put.send_nowait(line)
 
     def end(self) -> None:
         """Nothing more will come: `run` returns when everything is written."""

@@ -24,7 +24,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.line(f"{'honest seats blamed':<28}{COUNT.honest_blamed:>6}")
 
 
-@pytest.fixture(autouse=True, scope="package")
+@pytest.fixture(autouse=True, scope="module")
 def _remembered_verdicts() -> Iterator[None]:
     chain, shares = shuffle.check_chain, functools.lru_cache(4096)(proofs.check_shares)
     known: dict[object, list[bool]] = {}

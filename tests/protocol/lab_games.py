@@ -51,12 +51,16 @@ def patient(view: View, legal: Sequence[moves.Move]) -> moves.Move:
     return eager(view, legal)
 
 
+SEEDS = {"patient": "patient 16"}
+"""Two of these come to several who could say Otto, and to a reshuffle."""
+
 PLAYERS = {"eager": eager, "duellist": duellist, "patient": patient}
 
 
 @functools.cache
 def played(players: int, seed: str = "", decks: int = 2, games: int = 1, player: str = "eager") -> Lab:
     """A finished table, made once in a test run: look at it, do not change it."""
+    seed = seed or SEEDS.get(player, "")
     lab = Lab(players, Drbg(f"game {players} {seed}".encode()), TableRules(decks, games))
     lab.play(PLAYERS[player])
     return lab

@@ -15,7 +15,7 @@ from otto_protocol.replica import Replica
 from otto_protocol.rules_legal import View
 from otto_protocol.rules_state import Phase as Play
 from otto_protocol.session import Session, ViewOpened
-from tests.protocol.lab_games import duellist, eager
+from tests.protocol.lab_games import duellist, eager, patient
 from tests.protocol.losing_tables import BIG, Kind, LosingTable, check_order, checked_once, kind_of
 
 EARLY = (
@@ -70,12 +70,14 @@ def early(players: int, kind: Kind) -> LosingTable:
 
 @functools.cache
 def late_tables() -> dict[Kind, LosingTable]:
-    """A match that is not too long and has all that is rare."""
-    for number in range(20):
-        found = tables(3, f"late {number}", hoarder, 150)
+    """Of everything that is rare, a match that has it."""
+    found: dict[Kind, LosingTable] = {}
+    for number in range(40):
+        for kind, table in tables(3, f"late {number}", (hoarder, patient)[number % 2], 250).items():
+            found.setdefault(kind, table)
         if found.keys() >= set(LATE):
             return found
-    raise LookupError("no match has all of it")
+    raise LookupError(f"no match has {set(LATE) - found.keys()}")
 
 
 def late(kind: Kind) -> LosingTable:
