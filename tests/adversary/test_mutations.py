@@ -200,10 +200,10 @@ MUTATIONS: dict[str, tuple[str, Patch]] = {
     "any log counts": ("50", any_log),
     "the log may be unbounded": ("64", unbounded),
     "signatures are not verified": ("x51", constant(messages, "signature_valid", True)),
-    "ballots may contradict each other: a round": ("51", constant(ballots, "_check_pair", None)),
-    "ballots may contradict each other: a citation": ("x28", constant(ballots, "_check_pair", None)),
-    "ballots may contradict each other: own messages": ("x31", constant(ballots, "_check_pair", None)),
-    "ballots after LEAVE": ("x29", constant(ballots, "_check_leave", None)),
+    "ballots may contradict each other: a round": ("51", constant(ballots, "check_pair", None)),
+    "ballots may contradict each other: a citation": ("x28", constant(ballots, "check_pair", None)),
+    "ballots may contradict each other: own messages": ("x31", constant(ballots, "check_pair", None)),
+    "ballots after LEAVE": ("x29", constant(ballots, "check_leave", None)),
 }
 for _rule, _number in {
     "P1": "22", "P2": "x3", "P3": "38", "P4": "5", "P5": "11", "P6": "x5", "P7": "20", "P8": "26",

@@ -93,7 +93,7 @@ def test_p03_every_phase_takes_its_messages_from_who_is_awaited() -> None:
 
 def test_p03_a_seat_that_is_not_awaited_is_refused() -> None:
     found = set()
-    for replica, spoken in all_steps(3):
+    for replica, spoken in all_steps(3, "b"):
         for seat in set(replica.live) - set(replica.awaited()):
             body = next(iter(spoken.values())).message.body if spoken else m.GoOn(b"")
             with pytest.raises(PeerFault) as caught:
