@@ -11,7 +11,6 @@ ints around them are not constant time: an observer on the same machine is outsi
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -259,13 +258,52 @@ def msm_secret(scalars: Sequence[int], points: Sequence[Point]) -> Point | None:
     return _total(products + [_power_base(k) for k, point in terms if point is G])
 
 
-def pedersen_each(blinds: Sequence[int], values: Sequence[int], base: Point) -> list[Point | None]:
-    """blind G + value base for each pair of secrets, in constant time; None is the identity.
+_COMB_BITS = 6
+_COMB_ROWS = -(-256 // _COMB_BITS)
+_COMB_ONES = sum(1 << _COMB_BITS * j for j in range(_COMB_ROWS))
 
-    Raises ValueError unless all are in [1, Q).
+
+class FixedBase:
+    """Multiples of one point, for many multiplications of it by secrets: each is then 43 additions.
+
+    A comb (Brickell, Gordon, McCurley, Wilson, Eurocrypt 1992) of digits of 6 bits. Row j has 2^(6 j) times
+    the point times 1 to 64, without 0: so a scalar k is taken as the digits of k - (1 + 2^6 + 2^12 + ...) mod Q,
+    and every scalar costs the same additions, which are constant time in the library. Making one costs about
+    400 multiplications.
     """
-    products = _powers_secret(values, itertools.repeat(base, len(values)))
-    return [_total([_power_base(blind), product]) for blind, product in zip(blinds, products, strict=True)]
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, point: Point) -> None:
+        self._rows = []
+        step = point
+        for _ in range(_COMB_ROWS):
+            row = [step]
+            for _ in range(1, 1 << _COMB_BITS):
+                multiple = add(row[-1], step)
+                assert multiple is not None  # the order of the point is the prime Q
+                row.append(multiple)
+            self._rows.append([multiple._parsed for multiple in row])
+            step = row[-1]
+
+    def _terms(self, k: int) -> list[Any]:
+        """Parsed points whose sum is k times the point, one from each row."""
+        digits = (k - _COMB_ONES) % Q
+        mask, terms = (1 << _COMB_BITS) - 1, []
+        for row in self._rows:
+            terms.append(row[digits & mask])
+            digits >>= _COMB_BITS
+        return terms
+
+    def pedersen_each(self, blinds: Iterable[int], values: Iterable[int]) -> list[Point | None]:
+        """blind G + value point for each pair of secrets, in constant time; None is the identity.
+
+        Raises ValueError unless each blind is in [1, Q). A value is reduced modulo Q.
+        """
+        return [
+            _total([*self._terms(value), _power_base(blind)])
+            for blind, value in zip(blinds, values, strict=True)
+        ]
 
 
 def hash_to_group(tag: str, *parts: bytes) -> Point:

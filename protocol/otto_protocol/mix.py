@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from otto_protocol.deck import Deck, encode_deck
 from otto_protocol.errors import LocalError
 from otto_protocol.group import (
+    FixedBase,
     Point,
     add,
     hash_to_group,
@@ -33,6 +34,12 @@ def generators(count: int) -> tuple[Point, tuple[Point, ...]]:
     return hash_to_group("shuffle/h"), tuple(
         hash_to_group("shuffle/h_i", i.to_bytes(4, "big")) for i in range(count)
     )
+
+
+@functools.cache
+def blinding_base() -> FixedBase:
+    """h with its table, for the two commitments of a proof for each card; the same for decks of all sizes."""
+    return FixedBase(generators(0)[0])
 
 
 @functools.cache

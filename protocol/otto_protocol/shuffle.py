@@ -45,7 +45,6 @@ from otto_protocol.group import (
     msm_secret,
     mul,
     mul_base_secret,
-    pedersen_each,
     random_scalars,
     sub,
 )
@@ -53,6 +52,7 @@ from otto_protocol.hashing import Drbg, Rng, tagged_hash
 from otto_protocol.mix import (
     Prepared,
     Witness,
+    blinding_base,
     generators,
     generators_digest,
     minus_generators_sum,
@@ -96,7 +96,8 @@ def prove(deck: Deck, new_deck: Deck, X: Point, witness: Witness, context: bytes
     is hat_c_i = R_i G + U_i h; R_i is drawn and hat_r_i follows, and likewise E_i = hat_w_i + w'_i R_(i-1).
     """
     count = len(deck)
-    h, hs = generators(count)
+    _, hs = generators(count)
+    h = blinding_base()
     c = joined(witness.commitment())
     seed = _seed(deck, new_deck, X, c, context)
     u = _weights(seed, count)
@@ -107,8 +108,8 @@ def prove(deck: Deck, new_deck: Deck, X: Point, witness: Witness, context: bytes
 
     R_before = (0, *R[:-1])
     U = list(itertools.accumulate(u_permuted, lambda left, right: left * right % Q, initial=1))
-    hat_c = pedersen_each(R, U[1:], h)
-    hat_t = pedersen_each(E, [w_i * U_i % Q for w_i, U_i in zip(w, U[:-1], strict=True)], h)
+    hat_c = h.pedersen_each(R, U[1:])
+    hat_t = h.pedersen_each(E, [w_i * U_i % Q for w_i, U_i in zip(w, U[:-1], strict=True)])
     t = (
         mul_base_secret(w1),
         mul_base_secret(w2),

@@ -14,6 +14,7 @@ from otto_protocol import group
 from otto_protocol.errors import DecodeError
 from otto_protocol.group import (
     LAMBDA,
+    FixedBase,
     G,
     Point,
     Q,
@@ -31,7 +32,6 @@ from otto_protocol.group import (
     mul_each_secret,
     mul_secret,
     neg,
-    pedersen_each,
     random_scalar,
     random_scalars,
     sub,
@@ -72,9 +72,31 @@ def test_multiplication_is_linear(j: int, k: int, point: Point) -> None:
 def test_the_constant_time_calls_give_the_same(k: int, point: Point) -> None:
     assert mul_secret(k, point) == mul(k, point)
     assert mul_base_secret(k) == mul_base(k) == mul(k, G)
-    assert pedersen_each((k, 2), (3, k), point) == [msm((k, 3), (G, point)), msm((2, k), (G, point))]
     assert mul_each_secret((k, 1), (G, point)) == [mul(k, G), point]
     assert msm_secret((k, 1, k), (point, point, G)) == msm((k, 1, k), (point, point, G))
+
+
+SEVEN = mul_base_secret(7)
+SEVENS = FixedBase(SEVEN)
+digits = st.lists(st.sampled_from([0, 1, 62, 63]), min_size=43, max_size=43).map(
+    lambda row: sum(d << 6 * j for j, d in enumerate(row))
+)
+
+
+@given(secrets, scalars | digits)
+def test_a_table_of_one_base_gives_the_same(blind: int, k: int) -> None:
+    expected = [msm((blind, k), (G, SEVEN)), msm((1, k + 1), (G, SEVEN))]
+    assert SEVENS.pedersen_each((blind, 1), (k, k + 1)) == expected
+    assert SEVENS.pedersen_each([7], [Q - 1]) == [None]
+
+
+def test_every_scalar_costs_a_table_the_same_additions() -> None:
+    assert {len(SEVENS._terms(k)) for k in (0, 1, Q - 1, group._COMB_ONES, 1 << 255)} == {43}
+
+
+def test_a_blind_of_zero_is_refused() -> None:
+    with pytest.raises(ValueError, match="secret scalar"):
+        SEVENS.pedersen_each([0], [1])
 
 
 @settings(max_examples=30)
