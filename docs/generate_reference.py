@@ -140,7 +140,6 @@ def limit_table() -> str:
         ("bytes of a frame", frames.MAX_FRAME),
         ("bytes of a hello", handshake.MAX_HELLO),
         ("bytes of a HERE record", here.MAX_HERE),
-        ("bytes of a START certificate in a frame", frames.MAX_START),
         ("bytes of the content of a message", messages.MAX_MESSAGE),
         ("bytes of a transcript", transcripts.MAX_TRANSCRIPT),
         ("bytes of a name (UTF-8)", roster.MAX_NAME),

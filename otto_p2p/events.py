@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from otto_p2p.frames import Game, Here, Reason, Start, Sync
+from otto_p2p.frames import Game, Here, Reason, Sync
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class FrameFrom:
     """What a linked peer sent. Who signed what is in it is for the receiver to check."""
 
     key: bytes
-    frame: Here | Game | Sync | Start
+    frame: Here | Game | Sync
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from otto_protocol.errors import DecodeError
 MAX_FRAME = 1 << 20  # bytes of a frame, without its length
 MAX_GAME = MAX_FRAME - 64  # bytes of one signed game message
 MAX_RECORD = 8192  # bytes of a lobby record
-MAX_START = 8192  # bytes of a START certificate
 MAX_PEERS = 64  # peers named in one frame
 MAX_HINTS = 8  # addresses of one peer
 MAX_HINT = 64  # characters of an address
@@ -86,13 +85,6 @@ class Sync:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
-    """The START certificate of a match, for those who were not there."""
-
-    certificate: Annotated[bytes, AtMost(MAX_START)]
-
-
-@dataclass(frozen=True, slots=True)
 class PeerHint:
     """Where a peer says that it can be dialled: "1.2.3.4:5" or "[v6]:5"."""
 
@@ -114,9 +106,9 @@ class Bye:
     reason: Annotated[int, Max(15)]
 
 
-Frame = Beat | Here | Game | Sync | Start | Peers | Bye
+Frame = Beat | Here | Game | Sync | Peers | Bye
 
-KINDS: dict[int, type[Frame]] = {0: Beat, 1: Here, 2: Game, 3: Sync, 4: Start, 5: Peers, 6: Bye}
+KINDS: dict[int, type[Frame]] = {0: Beat, 1: Here, 2: Game, 3: Sync, 4: Peers, 5: Bye}
 _NUMBERS = {cls: number for number, cls in KINDS.items()}
 
 

@@ -20,7 +20,6 @@ from otto_p2p.frames import (
     Here,
     PeerHint,
     Peers,
-    Start,
     Sync,
     decode_frame,
     encode_frame,
@@ -33,7 +32,6 @@ EXAMPLES: list[Frame] = [
     Here(b"record"),
     Game(b"message"),
     Sync(KEY, 3, 77),
-    Start(b"certificate"),
     Peers((PeerHint(KEY, ("10.0.0.1:47701", "[fe80::1]:5")),)),
     Bye(0),
 ]

@@ -10,7 +10,7 @@ from trio.testing import MockClock
 
 from otto_p2p.addresses import Address
 from otto_p2p.events import DialFailed, FrameFrom, PeerDown, PeerSilent, PeerUp
-from otto_p2p.frames import Game, Here, Reason, Start, Sync
+from otto_p2p.frames import Game, Here, Reason, Sync
 from otto_p2p.link import Timing
 from tests.net.virtual_lan import VirtualPeer, fully_linked, introduce, one_stream_each, peers
 
@@ -31,7 +31,7 @@ async def test_frames_of_all_kinds_arrive_in_order(autojump_clock: MockClock) ->
     async with peers(3) as (a, b, c):
         introduce(a, b, c)
         await trio.sleep(2)
-        kinds: list[Here | Sync | Start | Game] = [Here(b"here"), Sync(bytes(32), 1, 2), Start(b"start")]
+        kinds: list[Here | Sync | Game] = [Here(b"here"), Sync(bytes(32), 1, 2)]
         kinds += [Game(b"%d" % number) for number in range(1000)]
         for frame in kinds:
             assert a.mesh.broadcast(frame) == {b.key, c.key}
