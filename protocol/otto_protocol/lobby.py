@@ -206,6 +206,11 @@ class Lobby:
             return None
         return would_seal(self._me, self.records())
 
+    def has_gone_on(self, roster: Roster, key: bytes) -> bool:
+        """Whether somebody has signed that it is past this roster: it never speaks in that match again."""
+        record = self._me if key == self._me.key else self.neighbours.newest(key)
+        return record is not None and (record.table != roster.table or record.round > roster.round)
+
     def may_reach(self, stage: Stage) -> bool:
         """Whether `stage` is the next one, and all of the roster have the stage before it.
 

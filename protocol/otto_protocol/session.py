@@ -26,97 +26,40 @@ from otto_protocol.roster import PROTOCOL_VERSION, Start
 from otto_protocol.rules_legal import View, legal_moves
 from otto_protocol.rules_legal import view as view_of
 from otto_protocol.rules_state import Secret, State
+from otto_protocol.session_events import (
+    Convicted,
+    Conviction,
+    Diverged,
+    Heard,
+    Outgoing,
+    Removed,
+    SessionEvent,
+    StepDone,
+    ViewOpened,
+    Voted,
+)
 from otto_protocol.speaker import Note, Speaker
 from otto_protocol.transcript import Transcript
 from otto_protocol.votes import Contradiction, Final
+
+__all__ = [
+    "Convicted",
+    "Conviction",
+    "Diverged",
+    "Heard",
+    "Outgoing",
+    "Removed",
+    "Session",
+    "SessionEvent",
+    "StepDone",
+    "ViewOpened",
+    "Voted",
+]
 
 MAX_AHEAD = 64  # steps: a message for a step further ahead is dropped, catching up brings it again
 MAX_LATER = 128  # votes of one seat that are kept until what they need is here
 KEPT_VIEWS = 16  # views whose ballots still convict who contradicts itself
 KEPT = 64  # finished steps that can be gone back to
-
-
-@dataclass(frozen=True, slots=True)
-class Outgoing:
-    """A message of our own: store `data` and `note` together, then send `data` to everybody.
-
-    Once it is stored, the note of the earlier message `forget` must be wiped (empty: of none).
-    """
-
-    data: bytes
-    note: bytes
-    forget: bytes = b""
-
-
-@dataclass(frozen=True, slots=True)
-class Conviction:
-    """A seat broke a rule; `messages` (signed, wire form) show it to anybody who has the log before `step`.
-
-    `step` is None when they need no log: two contents that contradict each other, or no message at all.
-    """
-
-    seat: int
-    rule: str
-    text: str
-    messages: tuple[bytes, ...]
-    step: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Heard:
-    """A message of a seat was accepted in this step (the move that it means, in PLAY)."""
-
-    seat: int
-    phase: Phase
-    move: moves.Move | None
-
-
-@dataclass(frozen=True, slots=True)
-class StepDone:
-    """Everybody has spoken; `before` and `after` are the replicas on both sides."""
-
-    before: Replica
-    after: Replica
-
-
-@dataclass(frozen=True, slots=True)
-class ViewOpened:
-    """The table goes on without the seats of `gone`; `before` and `after` are the replicas on both sides."""
-
-    before: Replica
-    after: Replica
-    gone: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Convicted:
-    """Evidence against a seat was found."""
-
-    conviction: Conviction
-
-
-@dataclass(frozen=True, slots=True)
-class Diverged:
-    """A seat signed a message on top of another log: both sides must exchange all that they hold."""
-
-    seat: int
-    step: int
-
-
-@dataclass(frozen=True, slots=True)
-class Voted:
-    """A ballot or a LEAVE of a seat was taken: the table considers going on without somebody."""
-
-    seat: int
-    gone: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Removed:
-    """The others go on without this seat: nothing that it says counts any more."""
-
-
-SessionEvent = Heard | StepDone | ViewOpened | Convicted | Diverged | Voted | Removed
 
 
 @dataclass(frozen=True, slots=True)
