@@ -96,25 +96,37 @@ class Engine:
         self._answers: list[tuple[bytes, tuple[bytes, ...]]] = []
         self._garbage: list[tuple[bytes, str]] = []
         self._refused: str | None = None
+        self.left = (
+            trio.Event()
+        )  # this seat is out of the match, and its LEAVE is on its way; or all is stopped
+        self.stopped = trio.Event()  # nothing is written to the journal any more
 
     async def put(self, item: Incoming | Lacking) -> None:
         """Hand in something from the network; waits while the queue is full."""
-        await self._put.send(item)
+        with contextlib.suppress(trio.BrokenResourceError):  # stopped
+            await self._put.send(item)
 
     def poke(self, item: Act | Lacking | Leave | Nudge | Vote) -> None:
         """Hand in something of our own; never waits."""
         self._mine.send_nowait(item)
-        with contextlib.suppress(trio.WouldBlock):  # a full queue wakes the task anyway
+        with contextlib.suppress(
+            trio.WouldBlock, trio.BrokenResourceError
+        ):  # a full queue wakes the task anyway
             self._put.send_nowait(Nudge())
 
     async def run(self) -> None:
-        """Serve the queue until cancelled."""
-        while True:
-            await self._visit([])
-            batch = [await self._queue.receive()]
-            batch += self._waiting(self._queue, MAX_BATCH)
-            batch += self._waiting(self._decided, MAX_BATCH)
-            await self._visit(batch)
+        """Serve the queue until cancelled. A visit to the thread that has begun is completed first."""
+        try:
+            with self._queue:
+                while True:
+                    await self._visit([])
+                    batch = [await self._queue.receive()]
+                    batch += self._waiting(self._queue, MAX_BATCH)
+                    batch += self._waiting(self._decided, MAX_BATCH)
+                    await self._visit(batch)
+        finally:
+            self.left.set()
+            self.stopped.set()
 
     @staticmethod
     def _waiting(queue: trio.MemoryReceiveChannel[Item], most: int) -> list[Item]:
@@ -127,12 +139,12 @@ class Engine:
         return items
 
     async def _visit(self, batch: list[Item]) -> None:
-        self._report(await trio.to_thread.run_sync(self._absorb, batch))
-        while True:
-            report = await trio.to_thread.run_sync(self._work)
-            if report is None:
-                return
+        report: Report | None = await trio.to_thread.run_sync(self._absorb, batch)
+        while report is not None:
             self._report(report)
+            if self.session.out:
+                self.left.set()
+            report = await trio.to_thread.run_sync(self._work)
 
     # -- in the thread -------------------------------------------------------------------------------
 

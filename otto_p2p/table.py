@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 import os
+import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import trio
@@ -35,7 +37,8 @@ from otto_protocol.here import Here, OtherVersion, Ready, Stage, open_here, sign
 from otto_protocol.lobby import Lobby
 from otto_protocol.lobby_actions import Abandoned, Action, Memory, Moved, Publish, Started
 from otto_protocol.phases import Phase
-from otto_protocol.roster import Roster, Start, TableRules
+from otto_protocol.quorum import is_quorum
+from otto_protocol.roster import Start, TableRules
 from otto_protocol.rules_end import Outcome
 from otto_protocol.session import (
     Convicted,
@@ -52,7 +55,8 @@ from otto_protocol.transcript import Transcript
 
 COUNTDOWN = 5.0  # seconds between "all are ready" and the start
 TICK = 0.25
-LACKING = (1.0, 2.0, 4.0, 5.0)  # seconds between questions for what is missing; the last one repeats
+LACKING = (0.25, 0.5, 1.0, 2.0, 4.0, 5.0)  # seconds between questions for what is missing; the last one repeats
+FEW = 2  # so many are asked in the first second, at random: enough to get round a bad link
 SILENT = 6.0  # an attempt to start ends when a member was not heard for so long
 STUCK = 20.0  # ... or when it does not come further for so long
 ROUND_ABOUT = 2.0  # seconds: who has no link, but was heard through others since, is reached round about
@@ -61,7 +65,8 @@ CONSENT = 2  # so many others must want to go on without somebody before a perso
 VOTE_AGAIN = 1.0  # between two rounds of ballots
 BACK = 8  # steps that are compared when logs differ
 LINGER = 3.0  # the longest wait for others to have the end of a match before we leave
-DESERTED = 30.0  # a resumed match is given up when for so long all others are seen to have ended it
+DESERTED = 30.0  # a match that too many others have ended is given up when its end has not come for so long
+TOO_FEW = 10.0  # seconds without so many others that nothing can be decided, before the player is told
 PACE = 0.02  # seconds after a question at which a built-in player answers: thinking takes no visible time
 FLUSH = 3.0  # the longest wait for the last messages to go out when we leave
 GARBAGE = 200  # messages of no match of ours, before a peer is dropped
@@ -127,7 +132,8 @@ class Table:
         self._asked = (0.0, 0)  # when, and how often, we asked for what is missing in this step
         self._patience = Patience(0, settings.grace, 0.0)
         self._shown: GameUpdate | None = None  # the last one of this match
-        self._deserted = math.inf  # since when all others are seen to have ended this match
+        self._deserted = math.inf  # since when too many others are seen to have ended this match
+        self._too_few = False  # whether so many are away that nothing can be decided, and the player knows
         self._moved_on = self._begun = 0.0  # when the step, and this match (or its resumption), began
         self._garbage: Counter[bytes] = Counter()
         self._away: dict[bytes, str] = {}
@@ -252,8 +258,10 @@ class Table:
             resumed = False
             for match in running:
                 if match.id == bound and not self.settings.own_table:
-                    await self._resume(unpack(Start, match.start), match.seed, match.id)
+                    session = await self._resume(unpack(Start, match.start), match.seed, match.id)
                     resumed = True
+                    if self.lobby.stage == Stage.DEALT and not session.at_first_deal:
+                        actions = (*actions, *self.lobby.reached(Stage.PLAYING))
                 else:
                     await trio.to_thread.run_sync(
                         self.journal.finish, match.id, None, None, MatchState.ABANDONED
@@ -269,8 +277,7 @@ class Table:
             return
         with trio.move_on_after(FLUSH):
             engine.poke(Leave())
-            while not engine.session.out:
-                await trio.sleep(0.02)
+            await engine.left.wait()
         async with self._lock:
             if self.engine is engine:
                 await self._give_up(engine)
@@ -283,17 +290,10 @@ class Table:
         keys = [member.key for member in roster.members]
         with trio.move_on_after(LINGER):
             while any(
-                link.key in keys and not link.silent and not self._has_ended(roster, link.key)
+                link.key in keys and not link.silent and not self.lobby.has_gone_on(roster, link.key)
                 for link in self.mesh.links()
             ):
                 await trio.sleep(0.05)
-
-    def _has_ended(self, roster: Roster, key: bytes) -> bool:
-        """Whether somebody's own record says that it is not in the match of this roster (any more)."""
-        record = self.lobby.records().get(key)
-        return record is not None and (
-            record.table != roster.table or record.round != roster.round or record.stage < Stage.DEALT
-        )
 
     async def _flush(self) -> None:
         """Let the last messages go out."""
@@ -375,7 +375,7 @@ class Table:
         await self._run_session(session)
         await self._do(self.lobby.reached(Stage.KEYS))
 
-    async def _resume(self, start: Start, seed: bytes, match: bytes) -> None:
+    async def _resume(self, start: Start, seed: bytes, match: bytes) -> Session:
         records = await trio.to_thread.run_sync(self.journal.records, match)
         session = Session(start, self.journal.identity, seed, os.urandom)
         await trio.to_thread.run_sync(session.restore, records)
@@ -383,15 +383,16 @@ class Table:
         await self._run_session(session, resumed=True)
         if session.over or session.out:  # it had ended, but that was not noted
             self._wish(self._match_over)
+        return session
 
     async def _run_session(self, session: Session, *, resumed: bool = False) -> None:
         assert self._nursery is not None
-        self.engine = Engine(session, self.journal, self._on_report)
+        self.engine = Engine(session, self.journal, partial(self._on_report, session))
         self._garbage.clear()
         self._begun = self._moved_on = trio.current_time()
         self._asked = (self._begun, 0)
         self._patience = Patience(session.start.roster.rules.turn_seconds, self.settings.grace, self._begun)
-        self._shown, self._deserted = None, math.inf
+        self._shown, self._deserted, self._too_few = None, math.inf, False
         self._dropped = self._round_about = frozenset()
         self._named = {}
         members = [member.key for member in session.start.roster.members]
@@ -425,15 +426,14 @@ class Table:
         self._stop_engine()
         name = next((m.name for m in action.roster.members if m.key == action.key), "")
         if engine is not None:
+            await engine.stopped.wait()
             await trio.to_thread.run_sync(self.journal.finish, engine.match, None, None, MatchState.ABANDONED)
         self._notify(News.NOT_STARTED, action.cause.value, name)
 
-    def _on_report(self, report: Report) -> None:
+    def _on_report(self, session: Session, report: Report) -> None:
         """Called by the engine, in the event loop, after each visit to its thread."""
-        engine = self.engine
-        if engine is None:
-            return
-        session = engine.session
+        if self.engine is None or self.engine.session is not session:
+            return  # what was under way when the match was ended here
         members = [member.key for member in session.start.roster.members]
         for out in report.outgoing:
             for key in members:
@@ -577,7 +577,7 @@ class Table:
         assert self._nursery is not None
         self._stop_engine()
         self._last = engine.session
-        self._nursery.start_soon(self._keep_match, engine.session)
+        self._nursery.start_soon(self._keep_match, engine)
         return self._finished()
 
     def _finished(self) -> Iterable[Action]:
@@ -587,11 +587,12 @@ class Table:
     async def _give_up(self, engine: Engine) -> None:
         """This seat is out of a match that is not over."""
         self._stop_engine()
-        await self._keep_match(engine.session)
+        await self._keep_match(engine)
         await self._do(self._finished())
 
-    async def _keep_match(self, session: Session) -> None:
-        path = None
+    async def _keep_match(self, engine: Engine) -> None:
+        await engine.stopped.wait()  # its thread may still be at work, and what is finished takes no more
+        session, path = engine.session, None
         if self.settings.keep_transcript:
             folder = self.journal.path.parent / "transcripts"
             owner = self.mesh.key.hex()[:8]
@@ -750,11 +751,14 @@ class Table:
         if self.lobby.stage >= Stage.DEALT:
             self._tick_votes(engine)
             self._tick_clock(engine)
-            self._tick_deserted(session.start.roster, now)
+            self._tick_deserted(session, now)
         asked, times = self._asked
-        if now - asked > LACKING[min(times, len(LACKING) - 1)] and set(session.awaited()) - {session.seat}:
+        awaited = set(session.awaited()) - {session.seat}
+        if awaited and now - asked > LACKING[min(times, len(LACKING) - 1)]:
             self._asked = (now, times + 1)
-            self._ask_for_missing(session)
+            others = [m.key for m in session.start.roster.members if m.key != self.mesh.key]
+            few = FEW if now - self._moved_on < 1.0 else len(others)
+            self._ask_for_missing(session, random.sample(others, min(few, len(others))))
 
     def _tick_votes(self, engine: Engine) -> None:
         """Say whom this peer would go on without, when there is somebody, or a vote is under way."""
@@ -768,18 +772,14 @@ class Table:
 
     def _suspects(self, session: Session, now: float) -> frozenset[int]:
         """Whom this peer would go on without."""
-        members, replica = session.start.roster.members, session.replica
-        keys = {seat: members[seat].key for seat in replica.live if seat != session.seat}
+        members, silence = session.start.roster.members, self._silence(session, now)
         named = Counter(seat for gone in self._named.values() for seat in gone)
         consent = 1 if self.settings.automatic else CONSENT
-        silence = {
-            seat: now - max(self.mesh.last_heard(key) or 0.0, self._begun) for seat, key in keys.items()
-        }
         return self._patience.suspects(
             now,
             silence,
             session.awaited(),
-            [seat for seat, key in keys.items() if key in self._dropped or named[seat] >= consent],
+            [seat for seat in silence if members[seat].key in self._dropped or named[seat] >= consent],
             voting=session.ballots.any,
         )
 
@@ -793,16 +793,31 @@ class Table:
             self._notify(News.PLAYED_FOR_YOU)
             engine.poke(Act(bots.choose(shown.view, choices, os.urandom)))
 
-    def _tick_deserted(self, roster: Roster, now: float) -> None:
-        """A way out of a match that all others have ended, and of which nobody has the end any more."""
-        others = [member.key for member in roster.members if member.key != self.mesh.key]
-        if not all(self._has_ended(roster, key) for key in others):
+    def _tick_deserted(self, session: Session, now: float) -> None:
+        """Say so when nothing can be decided here; and a way out of a match whose end nobody has any more."""
+        roster, live = session.start.roster, session.replica.live
+        silence = self._silence(session, now)
+        too_few = not is_quorum([seat for seat in live if silence.get(seat, 0.0) <= TOO_FEW], live)
+        if too_few and not self._too_few:
+            self._notify(News.TOO_FEW)
+        self._too_few = too_few
+        stay = [seat for seat in live if not self.lobby.has_gone_on(roster, roster.members[seat].key)]
+        if is_quorum(stay, live):
             self._deserted = math.inf
         elif self._deserted == math.inf:
             self._deserted = now
         elif now - self._deserted > DESERTED:
             self._notify(News.PUT_OUT)
+            self._deserted = math.inf
             self._wish(self._match_over)
+
+    def _silence(self, session: Session, now: float) -> dict[int, float]:
+        """For how many seconds each other live seat was not heard, directly or through others."""
+        members = session.start.roster.members
+        others = [seat for seat in session.replica.live if seat != session.seat]
+        return {
+            seat: now - max(self.mesh.last_heard(members[seat].key) or 0.0, self._begun) for seat in others
+        }
 
     async def _try_deal(self) -> None:
         """When all are that far: bind this seat to the roster, on disk, before its first DEAL can be made."""

@@ -95,6 +95,7 @@ class News(enum.Enum):
     WANTS_ON = "wants on"  # (name, name): the first wants to go on without the second
     REMOVED = "removed"  # (name): the table goes on without it
     PUT_OUT = "put out"  # (): the others have ended this match, or go on without us
+    TOO_FEW = "too few"  # (): so many are away that the others cannot even go on without them
     PLAYED_FOR_YOU = "played for you"  # (): the turn clock has run out, the built-in player has decided
     HEALED = "healed"  # (): the cards of the gone are back in the pile
     CHEAT = "cheat"  # (name, rule, text, path of the evidence file or "")

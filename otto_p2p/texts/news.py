@@ -22,6 +22,10 @@ _NEWS: dict[News, str] = {
     News.WANTS_ON: N_("{0} wants to go on without {1}."),
     News.REMOVED: N_("The table goes on without {0}."),
     News.PUT_OUT: N_("The others have gone on without you: this game is over for you."),
+    News.TOO_FEW: N_(
+        "The game waits: too few of its players are here to go on without the others. "
+        "If they do not come back, you can leave."
+    ),
     News.PLAYED_FOR_YOU: N_("Your time was up: the built-in player has decided for you."),
     News.HEALED: N_("The cards of those who are gone are back in the draw pile."),
     News.CHEAT: N_("{0} broke rule {1}: {2}"),

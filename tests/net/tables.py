@@ -39,22 +39,23 @@ class Peer:
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Until it is closed, or its scope is cancelled: then its links say goodbye, and its seat is kept."""
-        with self.scope:
-            async with trio.open_nursery() as nursery:
-                await nursery.start(self.mesh.run)
-                await nursery.start(self.table.run)
-                task_status.started()
-                if self.plays:
-                    send, receive = trio.open_memory_channel[Update](1000)
-                    nursery.start_soon(play_by_itself, self.table, receive)
-                async for update in self.table.updates:
-                    self.updates.append(update)
+        try:
+            with self.scope:
+                async with trio.open_nursery() as nursery:
+                    await nursery.start(self.mesh.run)
+                    await nursery.start(self.table.run)
+                    task_status.started()
                     if self.plays:
-                        send.send_nowait(update)
-                    if isinstance(update, Closed):
-                        nursery.cancel_scope.cancel()
-        with trio.CancelScope(shield=True):
-            await trio.to_thread.run_sync(self.journal.close)
+                        send, receive = trio.open_memory_channel[Update](1000)
+                        nursery.start_soon(play_by_itself, self.table, receive)
+                    async for update in self.table.updates:
+                        self.updates.append(update)
+                        if self.plays:
+                            send.send_nowait(update)
+                        if isinstance(update, Closed):
+                            nursery.cancel_scope.cancel()
+        finally:
+            self.journal.close()
 
     def said(self, news: News) -> list[tuple[str, ...]]:
         """The words of all notices of a kind."""
