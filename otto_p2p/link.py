@@ -25,6 +25,7 @@ class Timing:
     silent: float = 4.0
     dead: float = 8.0
     stall: float = 1.0  # a tick of ours that comes so much too late counts against nobody
+    nudge: float = 0.03  # what is not acknowledged for so long may be lost
     send: float = 15.0  # the longest that one write may take
     goodbye: float = 0.5
     first_retry: float = 0.2
@@ -99,6 +100,7 @@ class Link:
         self._outbox: deque[bytes] = deque()
         self._outbox_bytes = 0
         self._wake = trio.Event()
+        self._written = trio.Event()
         self._drained = trio.Event()
         self._scope = trio.CancelScope()
         self.gossip = Bucket(limits.gossip_rate, limits.gossip_burst, trio.current_time)
@@ -147,6 +149,7 @@ class Link:
                     nursery.start_soon(self._read)
                     nursery.start_soon(self._write)
                     nursery.start_soon(self._beats)
+                    nursery.start_soon(self._nudges)
                     nursery.start_soon(self._watch)
         finally:
             if self.reason is None:
@@ -189,6 +192,7 @@ class Link:
                 if batch:
                     with trio.fail_after(self._timing.send):
                         await self._frames.send(batch)
+                    self._written.set()
                     self._outbox_bytes -= size
                     self.sent += size
                 else:
@@ -204,6 +208,29 @@ class Link:
         while True:
             self.send(self._beat())
             await trio.sleep(self._timing.beat)
+
+    async def _nudges(self) -> None:
+        """One more beat behind what is not acknowledged in time.
+
+        A segment that got lost is missed at once when another one arrives behind it. The last one of all is
+        only sent again after 0.2 s and more, and in a game of turns nearly each one is the last.
+        """
+        first = self._timing.nudge
+        wait, round_trip, before = first, 0.0, 0
+        while True:
+            await self._written.wait()
+            await trio.sleep(max(wait, 1.5 * round_trip))
+            flight = self._frames.in_flight()
+            if flight is None:
+                return
+            if flight.segments == 0:
+                self._written = trio.Event()
+            if flight.segments == 0 or flight.acknowledged > before:
+                wait = first
+            elif not self._outbox:
+                self.send(self._beat())
+                wait = min(1.5 * wait, self._timing.beat)
+            round_trip, before = flight.round_trip, flight.acknowledged
 
     async def _watch(self) -> None:
         timing = self._timing

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import socket
 import ssl
+import struct
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
 
 import trio
 
@@ -18,6 +21,7 @@ from otto_protocol.errors import LocalError, OttoError
 CONNECT_SECONDS = 4.0  # short: a lost SYN is repeated sooner by a new attempt than by the system
 RECEIVE_SIZE = 65536
 BACKLOG = 64
+_THIN_LINEAR_TIMEOUTS = 16  # Linux's TCP_THIN_LINEAR_TIMEOUTS, which Python has no name for
 
 Dial = Callable[[Address], Awaitable[trio.abc.Stream]]
 
@@ -31,6 +35,14 @@ class LinkError(OttoError):
         self.detail = detail
 
 
+class Flight(NamedTuple):
+    """Segments on their way, seconds of a round trip, bytes acknowledged since the beginning."""
+
+    segments: int
+    round_trip: float
+    acknowledged: int
+
+
 class FrameStream:
     """Frames over any stream of bytes. One task may send while another receives.
 
@@ -40,6 +52,11 @@ class FrameStream:
     def __init__(self, stream: trio.abc.Stream) -> None:
         self.stream = stream
         self._buffer = bytearray()
+        self._socket = _tcp_socket(stream)
+        if self._socket is not None and sys.platform == "linux":
+            # Of a few small segments that got lost, each is sent again soon, not later and later.
+            with contextlib.suppress(OSError):
+                self._socket.setsockopt(socket.IPPROTO_TCP, _THIN_LINEAR_TIMEOUTS, 1)
 
     async def send(self, frames: Sequence[bytes]) -> None:
         """All frames in one write. Raises LinkError(LOST); a cancelled send leaves a dead stream."""
@@ -54,6 +71,18 @@ class FrameStream:
         if size > limit:
             raise LinkError(Reason.GARBAGE, f"a frame of {size} bytes")
         return await self.receive_bytes(size, on_bytes)
+
+    def in_flight(self) -> Flight | None:
+        """What was sent and is not acknowledged, where the system tells (Linux does)."""
+        if self._socket is None or sys.platform != "linux":
+            return None
+        try:
+            info = self._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 128)
+            (segments,), (microseconds,) = (struct.unpack_from("I", info, place) for place in (24, 68))
+            (acknowledged,) = struct.unpack_from("Q", info, 120)
+        except (OSError, struct.error):
+            return None
+        return Flight(segments, microseconds / 1e6, acknowledged)
 
     async def send_bytes(self, data: bytes) -> None:
         """Raw bytes, for what precedes the first frame. Raises LinkError(LOST)."""
@@ -81,6 +110,12 @@ class FrameStream:
     async def aclose(self) -> None:
         """Close at once, without waiting for anybody."""
         await trio.aclose_forcefully(self.stream)
+
+
+def _tcp_socket(stream: trio.abc.Stream) -> trio.socket.SocketType | None:
+    while isinstance(stream, trio.SSLStream):
+        stream = stream.transport_stream
+    return stream.socket if isinstance(stream, trio.SocketStream) else None
 
 
 async def dial_tcp(address: Address) -> trio.abc.Stream:

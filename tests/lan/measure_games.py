@@ -6,7 +6,7 @@ import argparse
 import os
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,11 +58,16 @@ def measured(lan: Lan, folder: Path, count: int, seconds: float, options: Sequen
     hosts = lan.hosts(count)
     players = [Player(host, folder, "--players", str(count), "--decks", decks, *options) for host in hosts]
     begin = time.monotonic()
-    wait(lambda: any(linked(host) for host in hosts), seconds, players)
+
+    def wait_until(condition: Callable[[], bool]) -> None:
+        wait(lambda: condition() or any(player.process.poll() for player in players), seconds, players)
+        assert condition(), "\n\n".join(player.text for player in players if player.process.poll())
+
+    wait_until(lambda: any(linked(host) for host in hosts))
     first = time.monotonic() - begin
-    wait(lambda: all(len(linked(host)) >= count - 1 for host in hosts), seconds, players)
+    wait_until(lambda: all(len(linked(host)) >= count - 1 for host in hosts))
     mesh = time.monotonic() - begin
-    wait(lambda: all(player.said_at(HAND) for player in players), seconds, players)
+    wait_until(lambda: all(player.said_at(HAND) for player in players))
     hand = max(player.said_at(HAND) or 0.0 for player in players) - begin
     play_to_the_end(players, seconds)
     end = max(player.lines[-1][0] for player in players) - begin

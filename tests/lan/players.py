@@ -109,7 +109,7 @@ def wait(condition: Callable[[], bool], seconds: float, players: Sequence[Player
         if time.monotonic() - begin > seconds:
             tails = "\n\n".join(f"-- {one.name}\n{one.text[-1500:]}" for one in players)
             raise AssertionError(f"not within {seconds} s\n{tails}")
-        time.sleep(0.02)
+        time.sleep(0.05)
     return time.monotonic() - begin
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tracemalloc
 
 import pytest
@@ -132,3 +133,26 @@ async def test_dialling_reaches_a_listener_by_either_family() -> None:
     finally:
         for listener in listeners:
             await listener.aclose()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what is not acknowledged")
+async def test_what_is_not_acknowledged_is_known() -> None:
+    (listener, *others) = open_listeners(0)
+    for other in others:
+        await other.aclose()
+    near = FrameStream(await dial_tcp(Address("127.0.0.1", listening_port([listener]))))
+    far = FrameStream(await listener.accept())
+    await near.send([b"a" * 96])
+    assert await far.receive() == b"a" * 96
+    first = near.in_flight()
+    assert first is not None
+    assert (first.segments, first.acknowledged) in ((0, 101), (1, 1))  # the SYN counts as a byte
+    while (now := near.in_flight()) is not None and now.segments:
+        await trio.sleep(0.001)
+    assert now is not None
+    assert now.acknowledged == 101
+    assert now.round_trip < 1
+    for stream in (near, far):
+        await stream.aclose()
+    assert near.in_flight() is None
+    await listener.aclose()
