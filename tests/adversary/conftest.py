@@ -1,4 +1,4 @@
-"""The table of cheats at the end of a test run; and each proof, which all sessions meet, is verified once."""
+"""Each proof, which all sessions meet, is verified once."""
 
 from __future__ import annotations
 
@@ -10,18 +10,6 @@ import pytest
 from otto_protocol import proofs, shuffle
 from otto_protocol.group import Point
 from otto_protocol.hashing import Rng
-from tests.adversary.harness import COUNT
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What became of the cheats."""
-    if not COUNT.tried:
-        return
-    terminalreporter.section("cheats")
-    terminalreporter.line(f"{'tried':<28}{COUNT.tried:>6}")
-    terminalreporter.line(f"{'refused or harmless':<28}{COUNT.refused:>6}")
-    terminalreporter.line(f"{'right seat blamed':<28}{COUNT.blamed:>6} of {COUNT.expected}")
-    terminalreporter.line(f"{'honest seats blamed':<28}{COUNT.honest_blamed:>6}")
 
 
 @pytest.fixture(autouse=True, scope="module")
