@@ -9,14 +9,31 @@ from pathlib import Path
 
 import pytest
 
+from otto_p2p import joining
+from otto_p2p.cli import main
 from tests.e2e.program import COMMAND, Terminal, address_of, environment, run, terminals
 from tests.e2e.test_play import ALONE
 
 
 @pytest.mark.parametrize(
+    ("arguments", "told"), [("--players=11", "2 to 10 players, not 11"), ("--nonsense", "--nonsense")]
+)
+def test_an_option_that_cannot_be(arguments: str, told: str, tmp_path: Path) -> None:
+    done = run("join", "--data-dir", str(tmp_path), arguments)
+    check_refused(done.returncode, done.stdout, done.stderr, told)
+
+
+def check_refused(status: int, out: str, err: str, told: str) -> None:
+    assert status == 2
+    assert told in err
+    assert err.count("\n") == 1
+    assert err.rstrip("\n").isprintable()
+    assert out == ""
+
+
+@pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--players", "11"], "2 to 10 players, not 11"),
         (["--players", "1"], "2 to 10 players, not 1"),
         (["--players", "many"], "invalid int value"),
         (["--decks", "5"], "1 to 4 decks"),
@@ -32,17 +49,23 @@ from tests.e2e.test_play import ALONE
         (["--name", "\x1b[2Jx"], r"\x1b[2Jx"),
         (["--name", "Ann\u200b"], "invisible"),
         (["--name", ""], "empty"),
-        (["--nonsense"], "--nonsense"),
         (["--transcript"], "expected one argument"),
     ],
 )
-def test_an_option_that_cannot_be(arguments: list[str], told: str, tmp_path: Path) -> None:
-    done = run("join", "--data-dir", str(tmp_path), *arguments)
-    assert done.returncode == 2
-    assert told in done.stderr
-    assert done.stderr.count("\n") == 1
-    assert done.stderr.rstrip("\n").isprintable()
-    assert done.stdout == ""
+def test_more_options_that_cannot_be(
+    arguments: list[str],
+    told: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The same without a process for each."""
+    monkeypatch.setattr(joining, "join", lambda wanted: pytest.fail(f"accepted: {wanted}"))
+    try:
+        status = main(["--lang", "en", "join", "--data-dir", str(tmp_path), *arguments])
+    except SystemExit as ended:
+        status = int(ended.code or 0)
+    check_refused(status, *capsys.readouterr(), told)
 
 
 def test_a_port_that_is_taken(tmp_path: Path) -> None:
@@ -93,29 +116,26 @@ def test_a_full_table(tmp_path: Path) -> None:
                 assert cy.wait() == 0
 
 
-@pytest.mark.parametrize("garbage", [b"\xff" * 64, b"GET / HTTP/1.0\r\n\r\n", b"\x00\x00\x00\x05abc", b""])
-def test_garbage_on_the_port(garbage: bytes, tmp_path: Path) -> None:
+def test_garbage_on_the_port(tmp_path: Path) -> None:
     with terminals(("join", *ALONE, "--bots", "1", "--data-dir", str(tmp_path))) as (one,):
         port = int(address_of(one).rpartition(":")[2])
-        for _ in range(5):
+        for garbage in (b"\xff" * 64, b"GET / HTTP/1.0\r\n\r\n", b"\x00\x00\x00\x05abc", b"") * 5:
             with socket.create_connection(("127.0.0.1", port)) as stranger:
                 stranger.sendall(garbage)
-        one.expect("Press Enter when you are ready")
-        one.type("")
-        one.expect("Which number do you collect")
+        start_game(one)
         assert "Traceback" not in one.text
 
 
 @pytest.mark.parametrize(
-    ("content", "status"),
-    [(b"", 2), (b"no transcript", 2), (b"\x92\xb3otto-p2p transcript\x94", 2), (bytes(range(256)) * 20, 2)],
+    "content",
+    [b"", b"no transcript", b"\x92\xb3otto-p2p transcript\x94", bytes(range(256)) * 20],
+    ids=["empty", "text", "cut off", "binary"],
 )
-def test_verify_of_something_else(content: bytes, status: int, tmp_path: Path) -> None:
+def test_verify_of_something_else(content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "file.otto"
     path.write_bytes(content)
-    done = run("verify", str(path))
-    assert done.returncode == status
-    assert done.stderr.count("\n") == 1
+    assert main(["--lang", "en", "verify", str(path)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_verify_of_nothing(tmp_path: Path) -> None:
@@ -141,24 +161,6 @@ def test_output_that_nobody_reads(tmp_path: Path) -> None:
         assert process.stderr is not None
         assert process.stderr.read() == b""
         assert process.wait(60) == 0
-
-
-def test_a_full_disk(tmp_path: Path) -> None:
-    """Field report 43: one line, and no move that is not on disk was sent. (Files may not grow any more.)"""
-    limited = ["sh", "-c", 'ulimit -f 300; exec "$0" "$@"', str(COMMAND)]
-    arguments = ("join", "--bots", "1", "--auto", "--plain", "--no-mdns", "--data-dir", str(tmp_path))
-    done = subprocess.run(
-        [*limited, *arguments],
-        input="",
-        capture_output=True,
-        text=True,
-        timeout=90,
-        env=environment(),
-        check=False,
-    )
-    assert done.returncode == 1, done.stdout[-500:]
-    assert "journal" in done.stderr
-    assert done.stderr.count("\n") == 1
 
 
 def start_game(one: Terminal) -> None:
