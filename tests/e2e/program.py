@@ -15,8 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 COMMAND = Path(sys.executable).with_name("otto-p2p")
-PATIENCE = 30.0  # seconds for anything at all
-QUIET = 10.0  # seconds: a program that says nothing for so long in a game is stuck
+PATIENCE = 120.0  # seconds for anything at all: a deadline ends a hang, it does not measure
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -26,7 +25,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def run(
-    *arguments: str, stdin: str | None = None, timeout: float = 120.0
+    *arguments: str, stdin: str | None = None, timeout: float = 3 * PATIENCE
 ) -> subprocess.CompletedProcess[str]:
     """Run the command to its end, with pipes; `stdin` None is an empty input."""
     return subprocess.run(
@@ -135,7 +134,7 @@ def terminals(*command_lines: Sequence[str]) -> Iterator[list[Terminal]]:
         yield started
 
 
-def wait_for_all(people: Sequence[Terminal], seconds: float) -> list[int]:
+def wait_for_all(people: Sequence[Terminal], seconds: float = 3 * PATIENCE) -> list[int]:
     """Read from all until all have ended (a terminal that nobody reads stops its program); their statuses."""
     end = time.monotonic() + seconds
     while any(person.process.poll() is None for person in people):

@@ -11,7 +11,7 @@ import pytest
 
 from otto_p2p import joining
 from otto_p2p.cli import main
-from tests.e2e.program import COMMAND, Terminal, address_of, environment, run, terminals
+from tests.e2e.program import COMMAND, PATIENCE, Terminal, address_of, environment, run, terminals
 from tests.e2e.test_play import ALONE
 
 
@@ -160,7 +160,7 @@ def test_output_that_nobody_reads(tmp_path: Path) -> None:
         process.stdout.close()
         assert process.stderr is not None
         assert process.stderr.read() == b""
-        assert process.wait(60) == 0
+        assert process.wait(PATIENCE) == 0
 
 
 def start_game(one: Terminal) -> None:

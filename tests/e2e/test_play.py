@@ -8,7 +8,16 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.e2e.program import COMMAND, Terminal, address_of, environment, run, terminals, wait_for_all
+from tests.e2e.program import (
+    COMMAND,
+    PATIENCE,
+    Terminal,
+    address_of,
+    environment,
+    run,
+    terminals,
+    wait_for_all,
+)
 
 ALONE = ("--plain", "--no-mdns", "--port", "0")
 
@@ -43,9 +52,9 @@ def test_the_first_command_of_the_readme(tmp_path: Path) -> None:
     assert re.search(r"^The transcript holds: \d+ steps", checked.stdout)
 
 
-def press_enter_until(people: Sequence[Terminal], ending: str, seconds: float) -> int:
+def press_enter_until(people: Sequence[Terminal], ending: str) -> int:
     """Let everybody take the usual choice until all have seen the ending; how many keys that took."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + 3 * PATIENCE
     answered = [0] * len(people)
     presses = 0
     while not all(re.search(ending, person.text) for person in people):
@@ -68,7 +77,7 @@ def test_two_people_in_two_terminals(tmp_path: Path) -> None:
             people = (anna, bob)
             anna.expect("Bob sits here")
             bob.expect("Anna sits here")
-            press_enter_until(people, r"Transcript: \S+\.otto", 90)
+            press_enter_until(people, r"Transcript: \S+\.otto")
             for person in people:
                 person.type("q")
                 assert person.wait() == 0
@@ -121,7 +130,7 @@ def test_three_scripts_meet(tmp_path: Path) -> None:
         ]
         with terminals(*others) as rest:
             people = [first, *rest]
-            assert wait_for_all(people, 90) == [0, 0, 0]
+            assert wait_for_all(people) == [0, 0, 0]
     digests = {digest_in(run("verify", str(transcript_in(person.text))).stdout) for person in people}
     assert len(digests) == 1
 

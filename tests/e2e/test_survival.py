@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.program import COMMAND, environment, run
+from tests.e2e.program import COMMAND, PATIENCE, environment, run
 from tests.e2e.test_play import digest_in, transcript_in
 
 PORTS = (47791, 47792, 47793)
@@ -50,7 +50,7 @@ class Auto:
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(PATIENCE)
 
 
 @contextlib.contextmanager
@@ -64,7 +64,7 @@ def three(folder: Path, *options: str) -> Iterator[list[Auto]]:
             player.kill()
 
 
-def until(condition: Callable[[], bool], players: Sequence[Auto], seconds: float = 60.0) -> None:
+def until(condition: Callable[[], bool], players: Sequence[Auto], seconds: float = PATIENCE) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "\n\n".join(player.text[-1500:] for player in players)
@@ -73,7 +73,7 @@ def until(condition: Callable[[], bool], players: Sequence[Auto], seconds: float
 
 def ended(players: Sequence[Auto]) -> None:
     """All have ended by themselves, with one result, and transcripts that hold."""
-    until(lambda: all(player.process.poll() is not None for player in players), players, 90.0)
+    until(lambda: all(player.process.poll() is not None for player in players), players, 3 * PATIENCE)
     assert [player.process.returncode for player in players] == [0] * len(players)
     assert not [player.text for player in players if "Traceback" in player.text]
     digests = set()
@@ -112,9 +112,9 @@ def test_told_to_end_it_leaves_in_good_order(tmp_path: Path) -> None:
     with three(tmp_path) as players:
         until(lambda: players[0].turn >= 2, players)
         players[1].process.send_signal(signal.SIGTERM)
-        assert players[1].process.wait(10) == 0
+        assert players[1].process.wait(PATIENCE) == 0
         until(
-            lambda: all("The table goes on without B" in players[place].text for place in (0, 2)), players, 15
+            lambda: all("The table goes on without B" in players[place].text for place in (0, 2)), players, 60
         )
         ended([players[0], players[2]])
 
@@ -127,17 +127,17 @@ def test_frozen_is_noticed_and_not_taken_for_thinking(tmp_path: Path, returns: b
         until(lambda: players[0].turn >= 2, players)
         sleeper = players[1]
         sleeper.process.send_signal(signal.SIGSTOP)
-        until(lambda: all("Nothing is heard from B." in players[place].text for place in (0, 2)), players, 15)
+        until(lambda: all("Nothing is heard from B." in players[place].text for place in (0, 2)), players)
         turn = players[0].turn
         if returns:
             sleeper.process.send_signal(signal.SIGCONT)
-            until(lambda: sleeper.turn > turn + 1, players, 30)
+            until(lambda: sleeper.turn > turn + 1, players)
             assert "The table goes on without" not in players[0].text
         else:
-            until(lambda: "The table goes on without B" in players[0].text, players, 30)
-            until(lambda: players[2].turn > turn + 1, players, 30)
+            until(lambda: "The table goes on without B" in players[0].text, players)
+            until(lambda: players[2].turn > turn + 1, players)
             sleeper.process.send_signal(signal.SIGCONT)
-            until(lambda: sleeper.process.poll() is not None, players, 30)
+            until(lambda: sleeper.process.poll() is not None, players)
             assert "The others have gone on without you" in sleeper.text
 
 
@@ -149,7 +149,7 @@ def test_a_full_disk_is_one_line_and_nothing_is_lost(tmp_path: Path) -> None:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         env=environment(),
         check=False,
     )

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tests.lan.lab import Host
 
+PATIENCE = 4  # a deadline ends a hang, it does not measure: so many times what is usual
 HAND = r"^Your hand: "  # the first line that shows the cards
 
 
@@ -96,19 +97,22 @@ class Verdict:
 def verified(player: Player) -> Verdict:
     """Verify the transcript of a player with the installed command."""
     found = player.host.run(
-        ["otto-p2p", "verify", str(player.transcript)], env={"LANGUAGE": "en"}, timeout=120
+        ["otto-p2p", "verify", str(player.transcript)], env={"LANGUAGE": "en"}, timeout=60 * PATIENCE
     )
     digest = re.search(r"\b[0-9a-f]{64}\b", found.stdout)
     return Verdict(found.returncode, found.stdout + found.stderr, digest[0] if digest else "")
 
 
 def wait(condition: Callable[[], bool], seconds: float, players: Sequence[Player]) -> float:
-    """Wait until the condition holds; the seconds it took. Fails with what the players have said last."""
+    """Wait until the condition holds, usually within so many seconds; those that it took.
+
+    Fails with what the players have said last.
+    """
     begin = time.monotonic()
     while not condition():
-        if time.monotonic() - begin > seconds:
+        if time.monotonic() - begin > seconds * PATIENCE:
             tails = "\n\n".join(f"-- {one.name}\n{one.text[-1500:]}" for one in players)
-            raise AssertionError(f"not within {seconds} s\n{tails}")
+            raise AssertionError(f"not within {seconds * PATIENCE} s\n{tails}")
         time.sleep(0.05)
     return time.monotonic() - begin
 

@@ -38,7 +38,7 @@ def start(host: Host, folder: Path, *options: str, seconds: float = 3.5) -> subp
 
 def result(process: subprocess.Popen[str]) -> tuple[int, Found]:
     """The exit status, and what was found."""
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=240)
     assert err == ""
     found: Found = {}
     for check in json.loads(out):

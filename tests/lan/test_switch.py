@@ -18,7 +18,7 @@ def udp(host: Host, address: str, port: int = 5000) -> socket.socket:
     with host.entered():
         one = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM)
         one.bind((address, port))
-    one.settimeout(1.0)
+    one.settimeout(10.0)
     return one
 
 
@@ -67,9 +67,9 @@ def test_loss_doubling_and_delay(lan: Lan) -> None:
     lan.conditions(delay=0.1)
     begin = time.monotonic()
     one.sendto(b"late", (lan.host("h2").address(), 5000))
-    other.settimeout(1)
+    other.settimeout(10)
     assert other.recv(100) == b"late"
-    assert 0.1 <= time.monotonic() - begin < 0.2
+    assert time.monotonic() - begin >= 0.1
     lan.conditions()
     assert exchange(20) == 20
     one.close()

@@ -68,7 +68,7 @@ async def local(*numbers: int) -> AsyncIterator[list[Local]]:
 
 
 async def both_linked(a: Local, b: Local) -> None:
-    with trio.fail_after(5):
+    with trio.fail_after(60):
         while a.linked() != {b.key} or b.linked() != {a.key}:
             await trio.sleep(0.005)
 
@@ -80,7 +80,7 @@ async def test_connections_leave_no_descriptors_behind() -> None:
             async with local(1) as (b,):
                 b.mesh.add_candidate([a.address])
                 await both_linked(a, b)
-            with trio.fail_after(5):
+            with trio.fail_after(60):
                 while a.linked():
                     await trio.sleep(0.005)
         await trio.sleep(0.05)
@@ -113,7 +113,7 @@ async def test_strangers_by_the_hundred_do_not_disturb() -> None:
                 one.close()
             strangers.append(one)
             times.append(await round_trip())
-        assert sorted(times)[150] < 0.02
+        assert sorted(times)[150] < 0.2
         # Ours are the 300 minus those that were closed; the mesh holds only a bounded number of its own.
         assert descriptors() - before - len(strangers) < 60
         assert a.linked() == {b.key}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ui.screen_terminal import ScreenTerminal, fake_program
+from tests.ui.screen_terminal import PATIENCE, ScreenTerminal, fake_program
 
 SHORT = "fake13"  # a game of 37 decisions
 TURN = {"en": "Your turn - Otto", "lv": "Tavs gājiens - Otto"}
@@ -29,7 +29,7 @@ def play(terminal: ScreenTerminal, language: str, *, mouse: bool) -> int:
     terminal.type("\r")
     terminal.until(lambda: asked(terminal, language))
     terminal.type("a")
-    end = time.monotonic() + 60
+    end = time.monotonic() + 3 * PATIENCE
     while OVER[language] not in terminal.text:
         assert time.monotonic() < end, terminal.text
         while terminal.read(0.005):
@@ -207,5 +207,5 @@ def test_a_terminal_that_goes_away_ends_the_program_in_good_order(tmp_path: Path
         terminal.type("\r")
         terminal.expect("Which number")
         terminal.hang_up()
-        terminal.process.wait(timeout=15)
+        terminal.process.wait(timeout=PATIENCE)
         assert goodbye.exists(), "the others were not told"
