@@ -15,6 +15,6 @@ pytestmark = pytest.mark.lan
 def test_a_turn_is_not_slower_than_twice_the_undisturbed_one(lan: Lan, tmp_path: Path) -> None:
     cost = measured(lan, tmp_path, 3, 4)
     print(cost)
-    assert cost.turns >= 6
+    assert cost.turns >= 3
     assert cost.a_minute > 900
     assert cost.flooded <= 2 * cost.quiet
