@@ -37,6 +37,7 @@ from otto_protocol.errors import LocalError
 from otto_protocol.hashing import tagged_hash
 
 FORMAT = 1  # PRAGMA user_version
+MAX_PEOPLE = 500  # identity keys that are remembered
 MAX_SLOTS = 64  # identities of one data folder that can be in use at the same time
 
 _SCHEMA = """
@@ -96,8 +97,8 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True)
-class Acquaintance:
-    """Somebody met on a LAN: identity key, the last name it used, when it was seen (Unix seconds)."""
+class Known:
+    """Somebody with whom a game was played: identity key, the name then, first and last time (Unix seconds)."""
 
     key: bytes
     name: str
@@ -194,26 +195,28 @@ class Journal:
 
     # -- the lobby -----------------------------------------------------------------------------------
 
-    def meet(self, key: bytes, name: str) -> Acquaintance | None:
-        """Remember a key and the name that it uses; what was known of it before, None for a new face."""
+    def meet(self, people: Iterable[tuple[bytes, str]]) -> None:
+        """Remember (key, name) of those with whom a game begins; of too many the longest unseen are forgotten."""
         now = int(time.time())
         with self._writing() as db:
-            row = db.execute(
-                "SELECT name, first_seen, last_seen FROM people WHERE key = ?", (key,)
-            ).fetchone()
+            for key, name in people:
+                db.execute(
+                    "INSERT INTO people VALUES (?, ?, ?, ?) "
+                    "ON CONFLICT (key) DO UPDATE SET name = excluded.name, last_seen = excluded.last_seen",
+                    (key, name, now, now),
+                )
             db.execute(
-                "INSERT INTO people VALUES (?, ?, ?, ?) "
-                "ON CONFLICT (key) DO UPDATE SET name = excluded.name, last_seen = excluded.last_seen",
-                (key, name, now, now),
+                "DELETE FROM people WHERE key NOT IN "
+                "(SELECT key FROM people ORDER BY last_seen DESC, first_seen LIMIT ?)",
+                (MAX_PEOPLE,),
             )
-        return None if row is None else Acquaintance(key, *row)
 
-    def people(self) -> list[Acquaintance]:
-        """Everybody met so far, the latest first."""
+    def people(self) -> list[Known]:
+        """Everybody with whom a game was played, the latest first."""
         rows = self._select(
             "SELECT key, name, first_seen, last_seen FROM people ORDER BY last_seen DESC, key"
         )
-        return [Acquaintance(*row) for row in rows]
+        return [Known(*row) for row in rows]
 
     def remember(self, name: str, data: bytes) -> None:
         """Keep bytes under a name, in place of what was there (the lobby's memory, settings)."""

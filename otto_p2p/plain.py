@@ -13,15 +13,26 @@ from collections.abc import Callable
 import trio
 
 from otto_p2p.i18n import _
+from otto_p2p.looks import tags
 from otto_p2p.plain_lobby import PlainLobby
 from otto_p2p.texts import news, results
 from otto_p2p.texts.events import Narrator
 from otto_p2p.texts.people import People
-from otto_p2p.texts.safe import safe, tags
+from otto_p2p.texts.safe import safe
 from otto_p2p.ui import asks, status
 from otto_p2p.ui.hints import hint, suggestion
 from otto_p2p.ui.questions import Kind, Option, Question, Understood, question, understand
-from otto_p2p.updates import Closed, Controls, GameUpdate, LobbyUpdate, MatchEnded, News, Notice, Update
+from otto_p2p.updates import (
+    Closed,
+    Controls,
+    GameUpdate,
+    LobbyUpdate,
+    MatchEnded,
+    News,
+    Notice,
+    Update,
+    Verified,
+)
 from otto_p2p.words import table_words
 from otto_protocol import moves
 from otto_protocol.errors import LocalError
@@ -89,6 +100,7 @@ class Plain:
         self._narrator = Narrator()
         self._phase: tuple[int, Phase] | None = None
         self._words_shown = 0
+        self._verified: Verified | None = None  # what was said of it
         self._hand_shown = 0
         self._question: Question | None = None
         self._selected: Option | None = None  # what Enter takes now, when it is not the usual choice
@@ -146,7 +158,7 @@ class Plain:
         self._narrator = Narrator()
         self._missing, self._dropped = {}, set()
         self._phase, self._words_shown, self._hand_shown, self._answered = None, 0, 0, None
-        self._lobby_now = None
+        self._lobby_now = self._verified = None
         names = self._people.list(update.live)
         self._say(_("The game begins. Players: {names}.").format(names=names))
 
@@ -156,6 +168,12 @@ class Plain:
             self._phase = now
             if (line := news.phase_line(update)) is not None:
                 self._say(line)
+        if (
+            update.verified != self._verified
+            and (line := news.verified_line(update, self._people)) is not None
+        ):
+            self._verified = update.verified
+            self._say(line)
         if update.table_number != self._words_shown and update.game == 1:
             self._words_shown = update.table_number
             words = " ".join(table_words(update.table_number))

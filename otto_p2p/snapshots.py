@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from otto_p2p.updates import GameUpdate, LobbyUpdate, OpenTable, Person
+from otto_p2p.acquaintances import Acquaintances
+from otto_p2p.looks import told_apart
+from otto_p2p.updates import GameUpdate, LobbyUpdate, OpenTable, Person, Verified
 from otto_p2p.words import table_name
 from otto_protocol import moves
-from otto_protocol.here import Stage
+from otto_protocol.here import Here, Stage
 from otto_protocol.identity import fingerprint
 from otto_protocol.lobby import Lobby
-from otto_protocol.phases import Phase
-from otto_protocol.roster import PROTOCOL_VERSION
+from otto_protocol.phases import PROOFS, Phase
+from otto_protocol.roster import PROTOCOL_VERSION, Member
 from otto_protocol.rules_end import Outcome
 from otto_protocol.session import Session
 
 
-def lobby_update(lobby: Lobby, join_line: str, countdown: int | None) -> LobbyUpdate:
+def lobby_update(lobby: Lobby, join_line: str, countdown: int | None, known: Acquaintances) -> LobbyUpdate:
     """The lobby as it is now."""
     me, records = lobby.me, lobby.records()
     people = tuple(
@@ -26,25 +28,25 @@ def lobby_update(lobby: Lobby, join_line: str, countdown: int | None) -> LobbyUp
             record.automatic,
             record.key == me.key,
             record.key == me.key or me.reaches(record.key),
+            None if record.automatic or record.key == me.key else known.judge(record.key, record.name),
         )
         for record in (records[key] for key in me.seated if key in records)
     )
-    tables: dict[bytes, list[str]] = {}
+    tables: dict[bytes, list[Here]] = {}
     for record in records.values():
         if record.table != me.table:
-            tables.setdefault(record.table, []).append(record.name)
+            tables.setdefault(record.table, []).append(record)
     others = []
-    for table, names in sorted(tables.items()):
-        some = [record for record in records.values() if record.table == table]
+    for table, some in sorted(tables.items()):
         terms = max((record.terms for record in some), key=lambda terms: terms.rank())
         playing = any(record.stage >= Stage.KEYS for record in some)
         others.append(
             OpenTable(
                 table,
                 table_name(table),
-                tuple(sorted(names)),
+                tuple(sorted(told_apart(Member(record.key, record.name) for record in some))),
                 terms.rules,
-                max(0, terms.seats - len(names)),
+                max(0, terms.seats - len(some)),
                 playing,
                 PROTOCOL_VERSION,
             )
@@ -67,6 +69,7 @@ def game_update(
     outcome: Outcome | None,
     away: dict[int, str],
     away_since: dict[int, float],
+    verified: Verified | None = None,
 ) -> GameUpdate:
     """The game as this seat may know it. The session must not be at work in a thread."""
     replica = session.replica
@@ -74,7 +77,7 @@ def game_update(
     progress = (0, 0)
     if replica.phase in (Phase.SHUFFLE, Phase.RESHUFFLE, Phase.HEAL_SHUFFLE):
         progress = (len(replica.shuffles), len(replica.live))
-    elif replica.phase in (Phase.PROVE, Phase.REPROVE, Phase.HEAL_PROVE):
+    elif replica.phase in PROOFS:
         progress = (len(session.spoken()), len(replica.live))
     return GameUpdate(
         session.seat,
@@ -96,4 +99,5 @@ def game_update(
         session.over,
         away_since,
         roster.rules.memory_aid,
+        verified,
     )

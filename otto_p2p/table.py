@@ -20,15 +20,17 @@ import trio
 
 from otto_p2p import bots, frames, whereabouts
 from otto_p2p import events as net
+from otto_p2p.acquaintances import Acquaintances
 from otto_p2p.addresses import parse_peer
 from otto_p2p.engine import Act, Engine, Incoming, Lacking, Leave, Nudge, Report, Vote, beginning
 from otto_p2p.journal import Journal, MatchState
 from otto_p2p.journal import Result as StoredResult
+from otto_p2p.looks import told_apart
 from otto_p2p.mesh import Mesh
 from otto_p2p.patience import Patience
 from otto_p2p.records import save_evidence, save_transcript
 from otto_p2p.snapshots import game_update, lobby_update
-from otto_p2p.updates import Closed, GameUpdate, MatchEnded, News, Notice, Update
+from otto_p2p.updates import Closed, GameUpdate, MatchEnded, News, Notice, Update, Verified
 from otto_p2p.words import table_name
 from otto_protocol import moves
 from otto_protocol.encoding import pack, unpack
@@ -36,9 +38,10 @@ from otto_protocol.errors import DecodeError, LocalError
 from otto_protocol.here import Here, OtherVersion, Ready, Stage, open_here, sign_here
 from otto_protocol.lobby import Lobby
 from otto_protocol.lobby_actions import Abandoned, Action, Memory, Moved, Publish, Started
-from otto_protocol.phases import Phase
+from otto_protocol.phases import BEFORE_DEAL, PROOFS, Phase
 from otto_protocol.quorum import is_quorum
-from otto_protocol.roster import Start, TableRules
+from otto_protocol.replica import Replica
+from otto_protocol.roster import Roster, Start, TableRules
 from otto_protocol.rules_end import Outcome
 from otto_protocol.session import (
     Convicted,
@@ -55,7 +58,7 @@ from otto_protocol.transcript import Transcript
 
 COUNTDOWN = 5.0  # seconds between "all are ready" and the start
 TICK = 0.25
-LACKING = (0.25, 0.5, 1.0, 2.0, 4.0, 5.0)  # seconds between questions for what is missing; the last one repeats
+LACKING = (0.25, 0.5, 1.0, 2.0, 4.0, 5.0)  # seconds between questions for what is missing; then the last one
 FEW = 2  # so many are asked in the first second, at random: enough to get round a bad link
 SILENT = 6.0  # an attempt to start ends when a member was not heard for so long
 STUCK = 20.0  # ... or when it does not come further for so long
@@ -132,6 +135,9 @@ class Table:
         self._asked = (0.0, 0)  # when, and how often, we asked for what is missing in this step
         self._patience = Patience(0, settings.grace, 0.0)
         self._shown: GameUpdate | None = None  # the last one of this match
+        self._known = Acquaintances()  # with whom games were played
+        self._names: dict[bytes, str] = {}  # of the players of this match, told apart
+        self._verified: Verified | None = None  # the last shuffle whose proofs were checked here
         self._deserted = math.inf  # since when too many others are seen to have ended this match
         self._too_few = False  # whether so many are away that nothing can be decided, and the player knows
         self._moved_on = self._begun = 0.0  # when the step, and this match (or its resumption), began
@@ -251,6 +257,7 @@ class Table:
         stored = await trio.to_thread.run_sync(self.journal.recall, "lobby")
         memory = self._memory(stored)
         running = await trio.to_thread.run_sync(self.journal.running)
+        self._known = Acquaintances(await trio.to_thread.run_sync(self.journal.people))
         async with self._lock:
             actions = self.lobby.announce() if memory is None else self.lobby.restore(memory)
             roster = self.lobby.roster
@@ -362,7 +369,7 @@ class Table:
     def _show_lobby(self) -> None:
         if self.lobby.stage < Stage.KEYS:
             left = None if self._seal_at is None else max(0, math.ceil(self._seal_at - trio.current_time()))
-            self._tell(lobby_update(self.lobby, self.join_line, left))
+            self._tell(lobby_update(self.lobby, self.join_line, left, self._known))
 
     # -- the match -------------------------------------------------------------------------------------
 
@@ -395,12 +402,16 @@ class Table:
         self._shown, self._deserted, self._too_few = None, math.inf, False
         self._dropped = self._round_about = frozenset()
         self._named = {}
+        self._names = _names(session.start.roster)
+        self._verified = None
         members = [member.key for member in session.start.roster.members]
         self._away = {key: "unlinked" for key in members if key != self.mesh.key}
         for link in self.mesh.links():
             self._away.pop(link.key, None)
         self.mesh.protect(members)
         if resumed:  # the player may be the one whom all wait for
+            if session.replica.phase not in BEFORE_DEAL:  # coming back has checked all proofs again
+                self._verified = Verified(time.time(), session.replica.live)
             self._show_game(session)
             self._notify(News.RESUMED)
         await self._nursery.start(self._run_engine, self.engine)
@@ -424,7 +435,7 @@ class Table:
     async def _abandon(self, action: Abandoned) -> None:
         engine = self.engine
         self._stop_engine()
-        name = next((m.name for m in action.roster.members if m.key == action.key), "")
+        name = _names(action.roster).get(action.key, "")
         if engine is not None:
             await engine.stopped.wait()
             await trio.to_thread.run_sync(self.journal.finish, engine.match, None, None, MatchState.ABANDONED)
@@ -467,14 +478,17 @@ class Table:
                         outcome = after.results[-1]
                     if before.phase is Phase.TAGS:
                         self._notify(News.HEALED)
+                    self._note_verified(session.seat, before)
                 case Voted(seat=seat, gone=gone):
                     self._on_vote(session, seat, gone)
                 case ViewOpened(gone=gone):
                     self._named = {}
+                    if self._verified is not None and len(self._verified.seats) == 1:
+                        self._verified = None
                     if gone:  # who makes the others vote for nothing gains no time by it
                         self._on_progress()
                     for seat in gone:
-                        self._notify(News.REMOVED, session.start.roster.members[seat].name)
+                        self._notify(News.REMOVED, self._name(session.start.roster.members[seat].key))
                 case Convicted(conviction=conviction):
                     self._on_conviction(session, conviction)
                 case Diverged(seat=seat, step=step):
@@ -491,16 +505,24 @@ class Table:
     ) -> None:
         """Tell the screen how the game stands. The session must not be at work in a thread."""
         away, since = self._who_is_away()
-        self._shown = game_update(session, happened, outcome, away, since)
+        self._shown = game_update(session, happened, outcome, away, since, self._verified)
         place = (session.replica.view, session.replica.step) if self._shown.decisions else None
         self._patience.asked(place, trio.current_time())
         self._tell(self._shown)
+
+    def _note_verified(self, me: int, before: Replica) -> None:
+        """When the proofs of a shuffle were checked here, and who has signed something on top of them since."""
+        if before.phase in PROOFS:
+            self._verified = Verified(time.time(), (me,))
+        elif self._verified is not None and not set(before.live) <= set(self._verified.seats):
+            seats = tuple(sorted({*self._verified.seats, *before.awaited()}))
+            self._verified = replace(self._verified, seats=seats)
 
     def _on_vote(self, session: Session, voter: int, gone: tuple[int, ...]) -> None:
         members = session.start.roster.members
         for seat in gone:
             if voter != session.seat and seat not in self._named.get(voter, ()) and seat != voter:
-                self._notify(News.WANTS_ON, members[voter].name, members[seat].name)
+                self._notify(News.WANTS_ON, self._name(members[voter].key), self._name(members[seat].key))
         self._named[voter] = gone
 
     def _on_progress(self) -> None:
@@ -535,7 +557,8 @@ class Table:
             for member in members:
                 self.mesh.send(member.key, frames.Game(data))
         evidence = session.evidence(conviction)
-        self._nursery.start_soon(self._keep_evidence, evidence, conviction, members[conviction.seat].name)
+        name = self._name(members[conviction.seat].key)
+        self._nursery.start_soon(self._keep_evidence, evidence, conviction, name)
 
     async def _keep_evidence(self, evidence: Transcript, conviction: Conviction, name: str) -> None:
         path = ""
@@ -674,9 +697,7 @@ class Table:
             self._show_away()
 
     def _name(self, key: bytes) -> str:
-        assert self.engine is not None
-        members = self.engine.session.start.roster.members
-        return next((member.name for member in members if member.key == key), "")
+        return self._names.get(key, "")
 
     async def _on_frame(self, key: bytes, frame: object) -> None:
         engine = self.engine
@@ -833,6 +854,16 @@ class Table:
         if self.engine is engine and self.lobby.stage >= Stage.DEALT:
             engine.session.may_deal = True
             engine.poke(Nudge())
+            await self._meet(engine.session.start.roster)
+
+    async def _meet(self, roster: Roster) -> None:
+        """Remember the people with whom this match begins; built-in players are nobody's acquaintances."""
+        records = self.lobby.records()
+        bots = {key for key, record in records.items() if record.automatic}
+        met = [(m.key, m.name) for m in roster.members if m.key != self.mesh.key and m.key not in bots]
+        if met and not self.settings.owner:
+            await trio.to_thread.run_sync(self.journal.meet, met)
+            self._known = Acquaintances(await trio.to_thread.run_sync(self.journal.people))
 
     # -- the screen ------------------------------------------------------------------------------------
 
@@ -841,3 +872,8 @@ class Table:
 
     def _notify(self, news: News, *words: str) -> None:
         self._tell(Notice(news, words))
+
+
+def _names(roster: Roster) -> dict[bytes, str]:
+    """The players by key, as notices call them."""
+    return {m.key: name for m, name in zip(roster.members, told_apart(roster.members), strict=True)}

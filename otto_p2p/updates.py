@@ -19,6 +19,26 @@ from otto_protocol.rules_legal import View
 from otto_protocol.seating import Obstacle
 
 
+class Face(enum.Enum):
+    """Whether somebody's identity key was met in an earlier game."""
+
+    NEW = "new"
+    KNOWN = "known"
+    CHANGED = "changed"  # not this key, but another one under a name that looks the same
+
+
+@dataclass(frozen=True, slots=True)
+class Acquaintance:
+    """Whether one has played with somebody before.
+
+    `name` and `seen` (Unix seconds) say how it was called then, and when; of the other key if CHANGED.
+    """
+
+    face: Face
+    name: str = ""
+    seen: float = 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class Person:
     """Somebody on the LAN. `tag` tells equal names apart; `ready`: 0 no, 1 yes, 2 even without others."""
@@ -30,6 +50,7 @@ class Person:
     automatic: bool  # a built-in player
     me: bool
     linked: bool  # there is an authenticated connection now
+    acquaintance: Acquaintance | None = None  # None: oneself, or a built-in player
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +81,17 @@ class LobbyUpdate:
 
 
 @dataclass(frozen=True, slots=True)
+class Verified:
+    """All proofs of a shuffle were checked here at `when` (Unix seconds), and hold; `seats` say so, too.
+
+    A seat says so by signing the next step on top of them.
+    """
+
+    when: float
+    seats: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class GameUpdate:
     """The game as this seat may know it, and what happened since the last update (public moves, in order)."""
 
@@ -82,6 +114,7 @@ class GameUpdate:
     over: bool
     away_since: dict[int, float] = field(default_factory=dict)  # seat -> Unix seconds, of those who are away
     memory_aid: bool = True  # of the table rules: the screen may show which cards were seen
+    verified: Verified | None = None  # the last shuffle whose proofs this peer has checked
 
 
 class News(enum.Enum):

@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 from otto_p2p.i18n import _, ngettext
+from otto_p2p.looks import tags
 from otto_p2p.texts.people import People
 from otto_p2p.texts.results import game_over, match_over
-from otto_p2p.texts.safe import safe, tags
+from otto_p2p.texts.safe import safe
 from otto_protocol.audit import Failed, Proven, Verified, audit, judge
 from otto_protocol.errors import DecodeError
 from otto_protocol.roster import Roster

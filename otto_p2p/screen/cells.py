@@ -7,6 +7,7 @@ move), so they are taken apart into characters that are drawn alike everywhere.
 from __future__ import annotations
 
 import functools
+import re
 import unicodedata
 from collections.abc import Iterator
 
@@ -22,6 +23,9 @@ _TAGS = range(0xE0000, 0xE0080)
 # Marks that stand beside their letter, and jamo: zero, one or two cells, as the terminal likes.
 _UNSETTLED = ("Mc", "Me")
 _MOST_MARKS = 3
+_TAG = re.compile(
+    r" #[a-z2-7-]{4,19}$"
+)  # at the end of a name: without it, equal names could not be told apart
 _ASCII = {ELLIPSIS: ".", "·": "-", "×": "x", "█": "#"}
 
 
@@ -76,6 +80,8 @@ def fit(text: str, cells: int) -> str:
     whole = list(clusters(text))
     used = sum(size for _, size in whole)
     if used > cells:
+        if (tag := _TAG.search(text)) is not None and len(tag[0]) < cells:
+            return fit(text[: tag.start()], cells - len(tag[0])) + tag[0]
         while whole and used > cells - 1:
             used -= whole.pop()[1]
         whole.append((ELLIPSIS, 1))

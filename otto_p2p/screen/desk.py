@@ -13,6 +13,7 @@ from otto_p2p.screen.lobby_model import LobbyModel
 from otto_p2p.screen.options import Options
 from otto_p2p.texts import news, results
 from otto_p2p.texts.safe import safe
+from otto_p2p.ui.lobby import careful
 from otto_p2p.ui.questions import Kind
 from otto_p2p.updates import Closed, Controls, GameUpdate, LobbyUpdate, MatchEnded, News, Notice, Update
 from otto_protocol.hashing import Rng
@@ -87,6 +88,8 @@ class Desk:
             self.game.explained = self._explained
             names = self.game.people.list(update.live)
             self.game.write(_("The game begins. Players: {names}.").format(names=names), "title")
+            for warning in [] if self.lobby.update is None else careful(self.lobby.update):
+                self.game.write(warning, "alert")
         self.game.show(update, clock)
 
     def _notify(self, notice: Notice, clock: float) -> None:

@@ -11,6 +11,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from otto_p2p.i18n import _
+from otto_p2p.looks import tags
 from otto_p2p.screen.asking import REPEATED, identity, identity_now, nothing_to_decide, pose
 from otto_p2p.screen.choice import Choice
 from otto_p2p.screen.moments import Stageplay
@@ -18,11 +19,11 @@ from otto_p2p.screen.options import Options
 from otto_p2p.texts import news, results
 from otto_p2p.texts.events import Narrator
 from otto_p2p.texts.people import People
-from otto_p2p.texts.safe import safe, tags
+from otto_p2p.texts.safe import safe
 from otto_p2p.ui import asks, status
 from otto_p2p.ui.hints import hint, suggestion
 from otto_p2p.ui.questions import Kind, Option, Question
-from otto_p2p.updates import Controls, GameUpdate, News, Notice
+from otto_p2p.updates import Controls, GameUpdate, News, Notice, Verified
 from otto_protocol import moves
 from otto_protocol.errors import LocalError
 from otto_protocol.hashing import Rng
@@ -98,6 +99,7 @@ class GameModel:
         self._kept: tuple[object, Choice] | None = None  # a half-made choice whose question has gone away
         self._notice_until: float | None = None
         self._phase: tuple[int, Phase] | None = None
+        self._verified: Verified | None = None  # what the log says of it
         self._slots: tuple[int, frozenset[int]] = (0, frozenset())
 
     # -- updates ---------------------------------------------------------------------------------------
@@ -111,6 +113,12 @@ class GameModel:
             self._phase = (update.game, update.phase)
             if (line := news.phase_line(update)) is not None:
                 self.write(line, "dim")
+        if (
+            update.verified != self._verified
+            and (line := news.verified_line(update, self.people)) is not None
+        ):
+            self._verified = update.verified
+            self.write(line, "dim")
         for sentence in self._narrator.tell(update, self.people):
             self.write(sentence)
         self.stageplay.update(update, clock)

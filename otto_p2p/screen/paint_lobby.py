@@ -7,10 +7,11 @@ from otto_p2p.screen.board import Board
 from otto_p2p.screen.cells import fit, wrap
 from otto_p2p.screen.lobby_model import READY, LobbyModel
 from otto_p2p.screen.paint_game import paint_keys
+from otto_p2p.texts.acquaintances import MARKS, mark_name
 from otto_p2p.texts.news import open_table, rules_line
 from otto_p2p.texts.safe import safe
 from otto_p2p.ui import lobby
-from otto_p2p.updates import LobbyUpdate, Person
+from otto_p2p.updates import Face, LobbyUpdate, Person
 
 
 def paint_lobby(board: Board, model: LobbyModel) -> None:
@@ -75,8 +76,14 @@ def _paint_people(board: Board, x: int, y: int, cells: int, update: LobbyUpdate,
         board.put(x + 2, y + place, name, "me" if person.me else "")
         wins = model.wins[person.key]
         text = (f"{board.glyphs['star']}{wins} " if wins else "") + _person(person)
-        board.put(x + 3 + room, y + place, text, "alert" if not person.linked else style, limit=x + cells)
+        warns = not person.linked or lobby.is_other(person)
+        board.put(x + 3 + room, y + place, text, "alert" if warns else style, limit=x + cells)
     y += len(update.seated)
+    faces = {person.acquaintance.face for person in update.seated if person.acquaintance is not None}
+    if faces:
+        legend = "  ".join(f"{MARKS[face]} {mark_name(face)}" for face in Face if face in faces)
+        board.put(x, y, legend, "dim", limit=x + cells)
+        y += 1
     if model.wins:
         star = board.glyphs["star"]
         board.put(x, y, _("{star} matches won at this table").format(star=star), "dim", limit=x + cells)
@@ -85,11 +92,12 @@ def _paint_people(board: Board, x: int, y: int, cells: int, update: LobbyUpdate,
 
 
 def _person(person: Person) -> str:
+    mark = "" if person.acquaintance is None else f"{MARKS[person.acquaintance.face]} "
     if not person.linked:
-        return _("not connected")
+        return mark + _("not connected")
     words = [_("you")] if person.me else [_("built-in")] if person.automatic else []
     words.append(_("ready") if person.ready else _("not ready yet"))
-    return ", ".join(words)
+    return mark + ", ".join(words)
 
 
 def _paint_start(board: Board, x: int, y: int, cells: int, update: LobbyUpdate, model: LobbyModel) -> None:
@@ -109,6 +117,10 @@ def _paint_start(board: Board, x: int, y: int, cells: int, update: LobbyUpdate, 
     board.put(x, y, f"  {text}  ", on, READY, limit=x + cells)
     y += 2
     lines = lobby.waiting(update)
+    for warning in lobby.careful(update):
+        for part in wrap(warning, cells, 5):
+            board.put(x, y, part, "alert")
+            y += 1
     if model.trouble:
         for part in wrap(model.trouble, cells, 3):
             board.put(x, y, part, "alert")

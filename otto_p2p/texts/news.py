@@ -6,10 +6,11 @@ import time
 from collections.abc import Mapping
 
 from otto_p2p.i18n import N_, _, ngettext
+from otto_p2p.texts.people import People
 from otto_p2p.texts.safe import safe
 from otto_p2p.updates import GameUpdate, News, Notice, OpenTable
 from otto_protocol.lobby_actions import Cause
-from otto_protocol.phases import Phase
+from otto_protocol.phases import PROOFS, Phase
 from otto_protocol.roster import PROTOCOL_VERSION, TableRules
 from otto_protocol.seating import Lack, Obstacle
 
@@ -152,9 +153,20 @@ def progress_line(update: GameUpdate) -> str | None:
     done, total = update.progress
     if not total:
         return None
-    if update.phase in (Phase.PROVE, Phase.REPROVE, Phase.HEAL_PROVE):
+    if update.phase in PROOFS:
         return _("{done} of {total} shuffles verified").format(done=done, total=total)
     return _("{done} of {total} shuffles done").format(done=done, total=total)
+
+
+def verified_line(update: GameUpdate, people: People) -> str | None:
+    """When a shuffle was verified, and by whom; None as long as nobody but this peer has said so."""
+    verified = update.verified
+    if verified is None or not set(update.live) <= set(verified.seats):
+        return None
+    when = time.strftime("%H:%M:%S", time.localtime(verified.when))
+    return _("The shuffle was verified at {time} by {names}.").format(
+        time=when, names=people.list(verified.seats)
+    )
 
 
 def awaited_name(name: str, away: str | None, since: float | None = None) -> str:

@@ -5,17 +5,37 @@ from __future__ import annotations
 from collections.abc import Container
 
 from otto_p2p.i18n import _
+from otto_p2p.looks import tag, tags
+from otto_p2p.texts.acquaintances import who
 from otto_p2p.texts.news import obstacle, open_table, rules_line
-from otto_p2p.texts.safe import safe, tags, with_tag
-from otto_p2p.updates import LobbyUpdate, OpenTable, Person
+from otto_p2p.texts.safe import safe, with_tag
+from otto_p2p.updates import Face, LobbyUpdate, OpenTable, Person
 from otto_protocol.seating import Lack
 
 
 def names(update: LobbyUpdate) -> dict[bytes, str]:
-    """The people of the table as they are shown, by key."""
+    """The people of the table as they are shown, by key; who has somebody else's name has a tag, too."""
     seated = update.seated
     marks = tags([person.name for person in seated], [person.key for person in seated])
-    return {person.key: with_tag(person.name, mark) for person, mark in zip(seated, marks, strict=True)}
+    return {
+        person.key: with_tag(person.name, mark or (tag(person.key) if is_other(person) else ""))
+        for person, mark in zip(seated, marks, strict=True)
+    }
+
+
+def is_other(person: Person) -> bool:
+    """Whether somebody has a name that another key is known by."""
+    return person.acquaintance is not None and person.acquaintance.face is Face.CHANGED
+
+
+def careful(update: LobbyUpdate) -> list[str]:
+    """A warning for everybody at the table who has a name that another key is known by."""
+    shown = names(update)
+    return [_who(person, shown[person.key])[0] for person in update.seated if is_other(person)]
+
+
+def _who(person: Person, name: str) -> list[str]:
+    return [] if person.acquaintance is None else [who(name, person.acquaintance)]
 
 
 def me(update: LobbyUpdate) -> Person | None:
@@ -27,7 +47,8 @@ def whole(update: LobbyUpdate) -> list[str]:
     """The table, its people and the other tables, complete."""
     lines = [_("Your table: {table} ({rules}).").format(table=safe(update.table_name), rules=_rules(update))]
     shown = names(update)
-    lines += [_person(person, shown[person.key]) for person in update.seated]
+    for person in update.seated:
+        lines += [_person(person, shown[person.key]), *_who(person, shown[person.key])]
     lines += waiting(update, but=(Lack.NOT_READY,))  # that is said of each person already
     lines += other_tables(update.others)
     return lines
@@ -50,6 +71,8 @@ def changes(before: LobbyUpdate | None, now: LobbyUpdate) -> list[str]:
         told = _person(person, new[person.key])
         if was is None or told != _person(was, old[person.key]):
             lines.append(told)
+        if was is None or was.acquaintance != person.acquaintance:
+            lines += _who(person, new[person.key])
     known = {table.table: table for table in before.others}
     for number, table in enumerate(now.others, 1):
         if known.get(table.table) != table:

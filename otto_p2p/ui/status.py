@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from otto_p2p.i18n import _, ngettext
 from otto_p2p.texts.cards import by_colour, codes
-from otto_p2p.texts.news import awaited_name
+from otto_p2p.texts.news import awaited_name, verified_line
 from otto_p2p.texts.people import People
 from otto_p2p.texts.results import points
 from otto_p2p.updates import GameUpdate
@@ -49,6 +49,8 @@ def table(update: GameUpdate, people: People) -> list[str]:
         lines.append(piles)
         if state.said is not None:
             lines.append(_("The leader said: {number}.").format(number=state.said))
+    if (verified := verified_line(update, people)) is not None:
+        lines.append(verified)
     if (waiting := waited_for(update, people)) is not None:
         lines.append(waiting)
     return lines

@@ -128,6 +128,8 @@ TABLE: dict[tuple[Phase, Event], Phase] = {
 BEFORE_DEAL = (Phase.KEY_COMMIT, Phase.KEY_OPEN, Phase.SHUFFLE, Phase.PROVE, Phase.DEAL)
 """A loss in one of these starts the game again from the keys. A new view without a loss does not."""
 
+PROOFS = (Phase.PROVE, Phase.REPROVE, Phase.HEAL_PROVE)
+"""At the end of each of these everybody has verified the shuffle proofs of everybody else."""
 
 LOSS = (Event.RESTART, Event.DESERTED, Event.REPEAT, Event.AGAIN, Event.HEAL)
 """What a new view can lead to; without any of these the game goes on as after a step of PLAY."""

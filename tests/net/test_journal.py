@@ -37,7 +37,7 @@ def test_everything_is_there_again(tmp_path: Path) -> None:
     for state in (b"first", b"second"):
         first.remember("lobby", state)
     first.append(MATCH, [*messages(1), *messages(2, 3)])  # the known one is not kept twice
-    assert first.meet(b"k" * 32, "Anna") is None
+    first.meet([(b"k" * 32, "Anna"), (b"l" * 32, "Bob")])
     first.close()
     again = Journal(with_path)
     assert again.identity.public == first.identity.public
@@ -45,10 +45,8 @@ def test_everything_is_there_again(tmp_path: Path) -> None:
     assert again.records(MATCH) == messages(5)
     assert again.recall("lobby") == b"second"
     assert again.recall("nothing") is None
-    known = again.meet(b"k" * 32, "Ann")
-    assert known is not None
-    assert (known.key, known.name) == (b"k" * 32, "Anna")
-    assert [person.name for person in again.people()] == ["Ann"]
+    again.meet([(b"k" * 32, "Ann")])
+    assert {person.key[:1]: person.name for person in again.people()} == {b"k": "Ann", b"l": "Bob"}
     again.close()
 
 

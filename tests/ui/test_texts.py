@@ -12,8 +12,8 @@ import pytest
 
 from otto_p2p import i18n
 from otto_p2p.bots import Why
+from otto_p2p.looks import tags
 from otto_p2p.texts import hints, news, safe
-from otto_p2p.texts.safe import tags
 from otto_p2p.updates import News, Notice
 from otto_protocol.lobby_actions import Cause
 from otto_protocol.seating import Lack, Obstacle
