@@ -19,6 +19,7 @@ GOES_ON = r"^The table goes on without "
 RESULT = r"^Game 1 of 1 is over\."
 LOST = r"^The connection to |^Nothing is heard "
 PUT_OUT = r"^The others have gone on without you"
+TOO_FEW = r"^The game waits: too few of its players are here"
 
 
 def turn(player: Player) -> int:
@@ -54,7 +55,7 @@ def cut(lan: Lan, players: Sequence[Player], sizes: Sequence[int], seconds: floa
 
 def check_one_result(players: Sequence[Player], went_on: Sequence[Player]) -> None:
     """Who finished has the same result; who was put out, or waits for those who have finished, has none."""
-    wait(lambda: all(one.process.poll() is not None for one in went_on), 240, players)
+    wait(lambda: all(one.process.poll() is not None for one in went_on), 1500, players)
     for one in playing(players):
         one.signal(signal.SIGTERM)
     wait(lambda: all(one.process.poll() is not None for one in players), 30, players)
@@ -86,4 +87,6 @@ def test_a_minute_apart_and_one_result(lan: Lan, tmp_path: Path, sizes: Sequence
     players = six(lan, tmp_path, "--grace", "10")
     went_on = cut(lan, players, sizes, 60.0)
     assert len(went_on) == (len(sizes) < 3)
+    waited = [one for one in players if not went_on or one not in went_on[0]]
+    assert [one for one in players if one.count(TOO_FEW)] == waited
     check_one_result(players, went_on[0] if went_on else players)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import resource
-import shutil
 import signal
 import sqlite3
 import stat
@@ -152,51 +149,6 @@ def test_kill_9_frees_the_identity_and_loses_nothing_that_was_sent(tmp_path: Pat
     assert kept[: sent[-1] + 1] == [b"message %d" % number for number in range(sent[-1] + 1)]
     assert len(kept) <= sent[-1] + 2
     book.close()
-
-
-@pytest.fixture(scope="module")
-def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a journal whose process was killed: its log is still beside the database."""
-    folder = tmp_path_factory.mktemp("killed") / "identity"
-    book = Journal(folder)
-    book.begin(MATCH, START, SEED)
-    for number in range(12):
-        book.append(MATCH, messages(1, number))
-    copy = folder.with_name("copy")
-    copy.mkdir()
-    for path in folder.iterdir():
-        subprocess.run(["cp", path, copy / path.name], check=True)  # not in this process: its locks
-    book.close()
-    return copy
-
-
-@pytest.mark.parametrize("name", ["journal.db", "journal.db-wal", "mark", "key"])
-def test_a_file_cut_anywhere_is_refused_or_whole(killed: Path, tmp_path: Path, name: str) -> None:
-    """Field report 43. What was sent (all 12) is there, or the journal is refused: never a part of it."""
-    size = (killed / name).stat().st_size
-    refused = whole = 0
-    step = max(1, size // 100)
-    for length in [*range(0, size, step), size - 1, size]:
-        folder = tmp_path / "identity"
-        shutil.copytree(killed, folder)
-        os.truncate(folder / name, length)
-        problem = opened(folder)
-        refused += problem is not None
-        whole += problem is None
-        assert problem is None or ("\n" not in problem and str(folder) in problem)
-        shutil.rmtree(folder)
-    assert whole >= 1
-    assert refused or name == "mark"
-
-
-def opened(folder: Path) -> str | None:
-    """What is said when the journal is opened and read; None when all twelve messages are there."""
-    try:
-        with contextlib.closing(Journal(folder)) as book:
-            assert book.records(MATCH) == messages(12)
-    except JournalError as error:
-        return str(error)
-    return None
 
 
 def test_a_changed_byte_of_a_record_is_noticed(tmp_path: Path) -> None:
