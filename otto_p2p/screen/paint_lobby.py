@@ -119,8 +119,9 @@ def _paint_start(board: Board, x: int, y: int, cells: int, update: LobbyUpdate, 
     lines = lobby.waiting(update)
     for warning in lobby.careful(update):
         for part in wrap(warning, cells, 5):
-            board.put(x, y, part, "alert")
-            y += 1
+            if y < board.height - 1:
+                board.put(x, y, part, "alert")
+                y += 1
     if model.trouble:
         for part in wrap(model.trouble, cells, 3):
             board.put(x, y, part, "alert")

@@ -64,7 +64,7 @@ def test_the_longest_unseen_are_forgotten(tmp_path: Path, monkeypatch: pytest.Mo
 
 def person(folder: Path, name: str, called: str = "") -> Peer:
     """Somebody who is asked when ready, and then plays by itself."""
-    return Peer(folder, name, Settings(called or name, TableRules(1, 1, 0), 3, keep_transcript=False))
+    return Peer(folder, name, Settings(called or name, TableRules(1, 1, 0), 4, keep_transcript=False))
 
 
 def seen(peer: Peer) -> dict[str, Acquaintance | None]:
@@ -78,14 +78,17 @@ async def test_a_face_becomes_known_by_a_game_and_not_by_sitting_there(
 ) -> None:
     monkeypatch.setattr(otto_p2p.table, "COUNTDOWN", 0.0)
     anna, bob, stranger = (person(tmp_path, name) for name in ("Anna", "Bob", "Stranger"))
+    built_in = Peer(
+        tmp_path, "Cil", Settings("Cil", TableRules(1, 1, 0), 4, automatic=3, keep_transcript=False)
+    )
     async with trio.open_nursery() as nursery:
-        for peer in (anna, bob, stranger):
+        for peer in (anna, bob, stranger, built_in):
             await nursery.start(peer.run)
-        introduce([anna, bob, stranger])
+        introduce([anna, bob, stranger, built_in])
         new = Acquaintance(Face.NEW)
-        await until(lambda: seen(anna) == {"Bob": new, "Stranger": new})
+        await until(lambda: seen(anna) == {"Bob": new, "Cil": None, "Stranger": new})
         stranger.table.leave()
-        await until(lambda: seen(anna) == {"Bob": new} and seen(bob) == {"Anna": new})
+        await until(lambda: [len(seen(peer)) for peer in (anna, bob, built_in)] == [2, 2, 2])
         for peer in (anna, bob):
             peer.table.ready(1)
         await until(lambda: min(anna.turn, bob.turn) >= 1)
@@ -93,11 +96,10 @@ async def test_a_face_becomes_known_by_a_game_and_not_by_sitting_there(
         for peer in (anna, bob):
             assert peer.game is not None
             assert peer.game.verified is not None
-            assert peer.game.verified.seats == (0, 1)
+            assert peer.game.verified.seats == (0, 1, 2)
             assert abs(peer.game.verified.when - time.time()) < 20
-        bob.table.leave()
-        await until(lambda: anna.ended is not None)
-        anna.table.leave()
+        for peer in (anna, bob, built_in):
+            peer.table.leave()
 
     anna, bob = person(tmp_path, "Anna"), person(tmp_path, "Bob", "Bobby")
     other = person(tmp_path, "other key", "B0b")

@@ -12,8 +12,10 @@ from pathlib import Path
 from otto_p2p import bots
 from otto_p2p.ui.questions import FORCED
 from otto_p2p.updates import (
+    Acquaintance,
     Closed,
     Controls,
+    Face,
     GameUpdate,
     LobbyUpdate,
     MatchEnded,
@@ -33,6 +35,7 @@ from otto_protocol.rules import Phase as Step
 from otto_protocol.seating import Lack, Obstacle
 
 NAMES = ("Anna", "Berta", "Centis", "Dace", "Emīls", "Fricis", "Guna", "Harijs", "Ieva", "Jānis")
+NEW = Acquaintance(Face.NEW)
 
 
 class FakeTable(Controls):
@@ -58,6 +61,7 @@ class FakeTable(Controls):
         self.tags = tuple(fingerprint(member.key) for member in self.members)
         self.asked: list[tuple[str, object]] = []
         self.others: tuple[OpenTable, ...] = ()
+        self.acquaintances = {b"\3" * 32: Acquaintance(Face.KNOWN, "Centis", 0.0)}
         self.tell: Callable[[Update], None] = lambda update: None
         self.game: Game | None = None
         self.number = 0
@@ -123,6 +127,7 @@ class FakeTable(Controls):
                 seat % 2 == 1,
                 seat == self.me,
                 True,
+                None if seat % 2 == 1 or seat == self.me else self.acquaintances.get(member.key, NEW),
             )
             for seat, member in enumerate(self.members[:seated])
         )

@@ -41,6 +41,14 @@ def test_a_name_takes_exactly_its_cells(name: str, cells: int) -> None:
     assert cell_len(shown) == cells
 
 
+def test_a_tag_outlives_its_name() -> None:
+    """Two who are called alike are told apart in a narrow column, too."""
+    assert fit("Maximilian #abcd", 12) == "Maxim… #abcd"
+    assert fit("漢字の名前 #abcd", 11) == "漢字… #abcd"
+    assert fit("Maximilian #abcd", 5) == "Maxi…"
+    assert fit("Ann", 5) == "Ann  "
+
+
 def test_whatever_passes_has_a_settled_width() -> None:
     """It is as wide for the library that draws as for the one that measures; a sample of all of Unicode."""
     emoji = (*range(0x2300, 0x2C00), *range(0x1F000, 0x1FB00))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -17,7 +18,8 @@ from otto_p2p.screen.paint_hand import window
 from otto_p2p.screen.paint_pages import paint
 from otto_p2p.texts.events import Narrator
 from otto_p2p.ui.questions import Kind
-from otto_p2p.updates import GameUpdate, LobbyUpdate, News, Notice, Update
+from otto_p2p.updates import GameUpdate, LobbyUpdate, News, Notice, Update, Verified
+from otto_p2p.words import table_words
 from otto_protocol import moves
 from otto_protocol.cards import short
 from otto_protocol.lobby_actions import Cause
@@ -463,6 +465,23 @@ def test_the_ceremony_shows_how_far_it_is() -> None:
     text = played.text()
     assert "✓ Everybody shuffles the cards" in text
     assert re.search(r"▶ Everybody checks all shuffles +2/4 █+░+", text)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (140, 40)])
+def test_the_table_words_and_who_verified_the_shuffle_are_shown(size: tuple[int, int]) -> None:
+    played = Played()
+    played.table.number = 1
+    update = played.table.update(phase=Phase.DEAL)
+    noon = time.mktime((2026, 5, 1, 12, 30, 15, 0, 0, -1))
+    for seats in ((0,), (0, 1, 2, 3), (0, 1, 2, 3)):
+        played.desk.show(replace(update, verified=Verified(noon, seats)), 0)
+    words = " ".join(table_words(update.table_number))
+    assert f"table words: {words}" in played.text(*size).splitlines()[0]
+    assert "Everybody at this table has the same table words" in played.text(*size)
+    told = [entry.text for entry in played.game.log if "verified at" in entry.text]
+    assert told == ["The shuffle was verified at 12:30:15 by Berta, Centis, Dace, you."]
+    side = " ".join(row.partition("│")[2].strip() for row in played.text(*size).splitlines())
+    assert told[0] in side
 
 
 def test_a_start_that_was_given_up_leads_back_to_the_lobby() -> None:

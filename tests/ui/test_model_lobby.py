@@ -11,8 +11,10 @@ from otto_p2p import i18n
 from otto_p2p.screen.desk import Desk
 from otto_p2p.screen.options import Options
 from otto_p2p.screen.paint_pages import paint
-from otto_p2p.updates import OpenTable
+from otto_p2p.texts.acquaintances import MARKS
+from otto_p2p.updates import Acquaintance, Face, OpenTable
 from otto_protocol.hashing import Drbg
+from otto_protocol.phases import Phase
 from otto_protocol.roster import TableRules
 from tests.ui.fake_table import FakeTable
 
@@ -200,6 +202,35 @@ def test_equal_names_are_told_apart() -> None:
     rows = [line for line in hall.text().splitlines() if "nn " in line]
     assert len(rows) == 2
     assert all("#" in row for row in rows)
+
+
+@pytest.mark.parametrize("language", i18n.LANGUAGES)
+@pytest.mark.parametrize("face", Face)
+def test_who_is_who_has_a_mark_and_its_meaning(face: Face, language: str) -> None:
+    """Without colours; in a narrow terminal; who is here under a known name with another key, with a warning."""
+    i18n.use(language)
+    hall = Hall()
+    key = hall.table.members[2].key
+    hall.table.acquaintances[key] = Acquaintance(face, "Centis", 0.0)
+    hall.table.lobby()
+    rows = [line[:48] for line in hall.text().splitlines()]
+    (row,) = (row for row in rows if "Centis" in row and "✓" in row)
+    assert f" {MARKS[face]} " in row
+    legend = {"en": ("+ new", "= known", "! other key"), "lv": ("+ jauns", "= pazīstams", "! cita atslēga")}
+    assert any(text in row for text in legend[language] for row in rows if text[0] == MARKS[face])
+    text = " ".join(part.strip() for part in rows)
+    warning = {"en": "is not the Centis with whom you played", "lv": "nav tas spēlētājs Centis"}[language]
+    assert (warning in text) == (face is Face.CHANGED)
+    assert (f"Centis #{hall.table.tags[2][:4]}" in row) == (face is Face.CHANGED)
+
+
+def test_a_warning_goes_with_the_game() -> None:
+    hall = Hall()
+    hall.table.acquaintances[hall.table.members[2].key] = Acquaintance(Face.CHANGED, "Centis", 0.0)
+    hall.table.lobby()
+    hall.desk.show(hall.table.update(phase=Phase.KEY_COMMIT), 0.0)
+    assert hall.desk.game is not None
+    assert any(entry.text.startswith("Careful: this Centis #") for entry in hall.desk.game.log)
 
 
 def test_ctrl_c_leaves_the_lobby_at_once() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 import trio
@@ -11,10 +13,13 @@ from otto_p2p import cli, i18n, plain
 from otto_p2p.joining import checked
 from otto_p2p.plain import Plain
 from otto_p2p.snapshots import game_update
-from otto_p2p.updates import Closed, MatchEnded, News, Notice, Update
+from otto_p2p.updates import Acquaintance, Closed, Face, MatchEnded, News, Notice, Update, Verified
+from otto_p2p.words import table_words
 from otto_protocol.cards import number, short
 from otto_protocol.hashing import Drbg
+from otto_protocol.identity import fingerprint
 from otto_protocol.lab import Lab
+from otto_protocol.roster import Member
 from otto_protocol.rules import Phase
 from tests.ui.plain_table import PlainTable
 
@@ -291,6 +296,64 @@ def test_the_lobby() -> None:
     assert player.type("?")[0].startswith("Everybody at the table presses Enter")
     player.type("q")
     assert player.table.calls[-1] == "leave"
+
+
+@pytest.mark.parametrize(
+    ("found", "line"),
+    [
+        (Acquaintance(Face.NEW), "You have not played with Bob before."),
+        (Acquaintance(Face.KNOWN, "Bob", -3 * 86400.0), "You know Bob: you played together 3 days ago."),
+        (
+            Acquaintance(Face.KNOWN, "Ro\x1bb", -3600.0),
+            "You know Bob, who was called Ro\\x1bb then: you played together 1 hour ago.",
+        ),
+        (
+            Acquaintance(Face.CHANGED, "Bob", 0.0),
+            "Careful: this Bob #TAG is not the Bob with whom you played less than an hour ago, but has another "
+            "key. Ask aloud who it is, and compare the table words.",
+        ),
+    ],
+)
+def test_who_is_who_is_said_once(found: Acquaintance, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time", lambda: 0.0)
+    player = Player(PlainTable(3))
+    lobby = player.table.lobby()
+    *others, bob = lobby.seated
+    player.screen.update(replace(lobby, seated=tuple(others)))
+    bob = replace(bob, automatic=False, acquaintance=found)
+    before = len(player.shown)
+    wanted = line.replace("TAG", fingerprint(bob.key)[:4])
+    for ready in (0, 1):
+        player.screen.update(replace(lobby, seated=(*others, replace(bob, ready=ready))))
+    assert player.shown[before:].count(wanted) == 1
+    assert wanted in player.type("s")
+
+
+def test_equal_names_are_told_apart() -> None:
+    player = Player(PlainTable(3))
+    lobby = player.table.lobby()
+    names = ("Anna", "Bob", "B0b")
+    seated = [replace(one, name=name) for one, name in zip(lobby.seated, names, strict=True)]
+    player.screen.update(replace(lobby, seated=tuple(seated)))
+    told = {line.split(" sits")[0] for line in player.shown if line.startswith("B")}
+    assert told == {f"{one.name} #{fingerprint(one.key)[:4]}" for one in seated[1:]}
+    members = tuple(Member(one.key, one.name) for one in seated)
+    player.screen.update(replace(player.table.update(), members=members))
+    begun = next(line for line in player.shown if line.startswith("The game begins."))
+    assert all(name in begun for name in told)
+
+
+def test_the_table_words_and_who_verified_the_shuffle_are_said_once() -> None:
+    player = Player(PlainTable(3))
+    update = player.table.update()
+    noon = time.mktime((2026, 5, 1, 12, 30, 15, 0, 0, -1))
+    for seats in (None, (0,), (0, 1, 2), (0, 1, 2)):
+        player.screen.update(replace(update, verified=None if seats is None else Verified(noon, seats)))
+    line = "The shuffle was verified at 12:30:15 by Anna, Bob, you."
+    assert player.shown.count(line) == 1
+    words = " ".join(table_words(update.table_number))
+    assert player.text.count(f"Table words: {words}. Everybody at this table has the same.") == 1
+    assert line in player.type("s")
 
 
 def test_a_rematch_is_offered() -> None:

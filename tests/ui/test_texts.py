@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from otto_p2p import i18n
+from otto_p2p import i18n, looks
 from otto_p2p.bots import Why
 from otto_p2p.looks import tags
 from otto_p2p.texts import hints, news, safe
 from otto_p2p.updates import News, Notice
 from otto_protocol.lobby_actions import Cause
+from otto_protocol.roster import Member
 from otto_protocol.seating import Lack, Obstacle
 from tests.ui import catalogue
 
@@ -137,6 +138,27 @@ def test_names_that_look_alike_get_tags() -> None:
     assert [bool(mark) for mark in found] == [True] * 7 + [False, False]
     shown = [safe.with_tag(name, mark) for name, mark in zip(names, found, strict=True)]
     assert len(set(shown)) == len(shown)
+
+
+def test_a_name_cannot_pretend_to_have_a_tag() -> None:
+    keys = [bytes([number]) * 32 for number in range(3)]
+    pretended = f"Ann #{looks.tag(keys[0])}"
+    shown = looks.told_apart(map(Member, keys, ("Ann", "Ann", pretended)))
+    assert shown[0] == pretended
+    assert shown[2] == f"{pretended} #{looks.tag(keys[2])}"
+
+
+def test_a_tag_that_was_searched_for_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four letters are 20 bits: a key with somebody else's tag is found in minutes."""
+    prints = {b"a": "abcd-efgh-aaaa-aaaa", b"b": "abcd-efgx-aaaa-aaaa", b"c": "xyzw-aaaa-aaaa-aaaa"}
+    monkeypatch.setattr(looks, "fingerprint", prints.__getitem__)
+    assert tags(["Ann"] * 3, list(prints)) == ("abcd-efgh", "abcd-efgx", "xyzw")
+
+
+def test_long_names_that_begin_alike_get_tags() -> None:
+    """A narrow column shows their beginning only."""
+    assert all(tags(["Maximilian Alexander", "Maximilian Alexandra"], [b"a" * 32, b"b" * 32]))
+    assert not any(tags(["Max", "Maximilian"], [b"a" * 32, b"b" * 32]))
 
 
 def test_examples() -> None:
