@@ -14,6 +14,7 @@ import pytest
 import trio
 
 import otto_p2p.table
+from otto_p2p.frames import Frame, Game, Sync
 from otto_p2p.journal import MatchState
 from otto_p2p.updates import News
 from otto_protocol.encoding import pack, unpack
@@ -76,6 +77,29 @@ async def test_who_is_away_is_shown_and_can_be_done_without(tmp_path: Path) -> N
         await until(lambda: anna.said(News.REMOVED) == [("Bob",)] == cil.said(News.REMOVED))
         turn = anna.turn
         await until(lambda: anna.turn > turn)
+
+
+async def test_what_one_link_holds_back_comes_by_another_within_a_second(tmp_path: Path) -> None:
+    """Anna is heard by all, but what she says in the game does not get through to Bob."""
+    peers = three(tmp_path)
+    anna, bob, cil = peers
+    asked: list[tuple[float, bytes]] = []
+    send, ask = anna.mesh.send, bob.mesh.send
+
+    def held_back(key: bytes, frame: Frame) -> bool:
+        return (key == bob.mesh.key and isinstance(frame, Game)) or send(key, frame)
+
+    def noted(key: bytes, frame: Frame) -> bool:
+        if isinstance(frame, Sync) and bob.turn >= 1:
+            asked.append((trio.current_time() - bob.table._moved_on, key))
+        return ask(key, frame)
+
+    anna.mesh.send, bob.mesh.send = held_back, noted  # type: ignore[method-assign]
+    async with running(peers):
+        await until(lambda: bob.turn >= 3, 60)
+    assert not bob.said(News.SILENT)
+    assert min(after for after, _ in asked) < 1.0
+    assert {key for _, key in asked} == {anna.mesh.key, cil.mesh.key}
 
 
 async def test_a_resumed_game_asks_at_once(tmp_path: Path) -> None:
