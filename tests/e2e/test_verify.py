@@ -14,7 +14,7 @@ from otto_protocol.lab import Lab
 from otto_protocol.roster import TableRules
 from otto_protocol.transcript import Transcript, dump
 
-SAMPLES = 40
+SAMPLES = 12  # tests/protocol/test_audit.py has many more
 
 
 @pytest.fixture(scope="module")
