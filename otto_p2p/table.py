@@ -62,6 +62,7 @@ LACKING = (0.25, 0.5, 1.0, 2.0, 4.0, 5.0)  # seconds between questions for what 
 FEW = 2  # so many are asked in the first second, at random: enough to get round a bad link
 SILENT = 6.0  # an attempt to start ends when a member was not heard for so long
 STUCK = 20.0  # ... or when it does not come further for so long
+CAUGHT = 2.0  # ... or so long after a member was convicted: by then all have the evidence
 ROUND_ABOUT = 2.0  # seconds: who has no link, but was heard through others since, is reached round about
 REST = 3.0  # seconds after a game before a built-in player is ready for another one
 CONSENT = 2  # so many others must want to go on without somebody before a person's peer is less patient
@@ -556,6 +557,8 @@ class Table:
         for data in conviction.messages:
             for member in members:
                 self.mesh.send(member.key, frames.Game(data))
+        if self.lobby.stage < Stage.DEALT:
+            self._moved_on = trio.current_time()
         evidence = session.evidence(conviction)
         name = self._name(members[conviction.seat].key)
         self._nursery.start_soon(self._keep_evidence, evidence, conviction, name)
@@ -756,12 +759,24 @@ class Table:
         elif math.ceil(self._seal_at - now) != math.ceil(self._seal_at - now + TICK):
             self._show_lobby()
         if self.lobby.stage in (Stage.SEALED, Stage.KEYS) and self.lobby.roster is not None:
-            for member in self.lobby.roster.members:
-                heard = self.mesh.last_heard(member.key)
-                silent = member.key != self.mesh.key and (heard is None or now - heard > SILENT)
-                if silent or (self.engine is not None and now - self._moved_on > STUCK):
-                    await self._change(lambda key=member.key: self.lobby.abandon(key))  # type: ignore[misc]
-                    break
+            lost = self._holds_up(self.lobby.roster, now)
+            if lost is not None:
+                await self._change(lambda: self.lobby.abandon(lost))
+
+    def _holds_up(self, roster: Roster, now: float) -> bytes | None:
+        """Because of whom an attempt to start is given up; None: it goes on."""
+        for member in roster.members:
+            heard = self.mesh.last_heard(member.key)
+            if member.key != self.mesh.key and (heard is None or now - heard > SILENT):
+                return member.key
+        if self.engine is None:
+            return None
+        session = self.engine.session
+        convicts = sorted(session.accused())
+        if now - self._moved_on <= (CAUGHT if convicts else STUCK):
+            return None
+        late = [seat for seat in session.awaited() if seat != session.seat]
+        return roster.members[[*convicts, *late, session.seat][0]].key
 
     async def _tick_match(self, engine: Engine) -> None:
         session, now = engine.session, trio.current_time()
