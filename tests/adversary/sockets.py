@@ -1,0 +1,224 @@
+"""A cheating peer at a table of real ones: TLS on the loopback interface, a journal each, one process.
+
+The cheats are those of `harness`, but what they get is what a peer on a network has: its own session, its
+key, its links. Nothing of another peer can be read.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import trio
+
+from otto_p2p.engine import Report
+from otto_p2p.frames import Game
+from otto_p2p.table import Settings, Table
+from otto_p2p.updates import News
+from otto_protocol import messages as m
+from otto_protocol.audit import Verified, audit
+from otto_protocol.hashing import Drbg
+from otto_protocol.session import Conviction, Session
+from otto_protocol.transcript import load
+from tests.adversary.harness import Cheat, Sent, Told, Verdict, moment
+from tests.adversary.harness import Table as LabTable
+from tests.e2e.program import run
+from tests.net.tables import Peer, introduce, settings, until
+
+CHEATER = "Mallory"
+HONEST = ("Anna", "Bob", "Cil")
+SECONDS = 150.0  # for what takes some seconds on a machine that is not busy
+PLAYED_OUT = 900.0  # for a whole game
+GO_ON = 2  # turns that are played after the cheat before the others leave, one after the other
+BEFORE_DEAL = ("key commit", "key open", "shuffle", "prove")  # nothing is at stake yet: all start again
+
+
+class OneSeat(LabTable):
+    """What a strategy of `harness` sees and uses, at one real peer: of the others it knows the seats only."""
+
+    def __init__(self, peer: CheatingTable, session: Session, told: Told, cheat: Cheat) -> None:
+        lab: Any = SimpleNamespace(identities={session.seat: peer.journal.identity})
+        sessions = [session] * len(session.start.roster.members)
+        super().__init__(lab, sessions, lambda _view, legal: legal[0], cheat)
+        self.peer, self.kind, self.cheater, self.culprits = peer, told.kind, session.seat, {session.seat}
+
+    def honest(self) -> list[Session]:
+        others: list[Any] = [
+            SimpleNamespace(seat=seat) for seat in self.me.replica.live if seat != self.cheater
+        ]
+        return others
+
+    def header(self, session: Session | None = None) -> m.Header:
+        return super().header(session or self.me)
+
+    def cheats(self) -> None:
+        """From now on its session says what the strategy wants."""
+        self._corrupt_session(self.me)
+
+    def raw(self, data: bytes) -> None:
+        """Bytes in place of a frame, on every link."""
+        for _, link in self.peer.mesh._book.linked():
+            link.send(data)
+
+
+class CheatingTable(Table):
+    """A peer whose session is honest, and which sends what its strategy makes of it, from a moment on."""
+
+    def __init__(self, settings: Settings, told: Told, peer: Peer) -> None:
+        super().__init__(settings, peer.journal, peer.mesh)
+        self.told = told
+        self.cheat = told.make()
+        self.begun = False
+        self.hidden: set[bytes] = set()  # what its session has said, and nobody was to see
+        self.seat: OneSeat | None = None
+
+    async def _run_session(self, session: Session, *, resumed: bool = False) -> None:
+        self.seat = OneSeat(self, session, self.told, self.cheat)
+        await super()._run_session(session, resumed=resumed)
+
+    def _on_report(self, session: Session, report: Report) -> None:
+        assert self.seat is not None
+        for outgoing in report.outgoing:
+            sent = [Sent(outgoing.data)]
+            if self.begun:
+                sent = list(self.cheat.outgoing(self.seat, m.parse_content(m.parse_signed(outgoing.data))))
+            if outgoing.data not in [one.data for one in sent]:
+                self.hidden.add(outgoing.data)
+            self._send(sent)
+        if not self.begun and self._is_moment(session):
+            self.begun = True
+            self.seat.cheats()
+            self._send(self.cheat.begin(self.seat))
+        if self.begun:
+            self._send(self.cheat.tick(self.seat))
+        answers = tuple(
+            (key, tuple(data for data in messages if data not in self.hidden))
+            for key, messages in report.answers
+        )
+        super()._on_report(session, dataclasses.replace(report, outgoing=(), answers=answers))
+
+    def _on_conviction(self, session: Session, conviction: Conviction) -> None:
+        """It does not tell on itself."""
+
+    def _is_moment(self, session: Session) -> bool:
+        turn, _, name = self.told.start.rpartition(": ")
+        free = session.seat not in session.spoken()
+        return moment(session) == name and free and (not turn or session.replica.play.turn >= int(turn))
+
+    def _send(self, sent: Iterable[Sent]) -> None:
+        assert self.seat is not None
+        for one in sent:
+            for seat, member in enumerate(self.seat.me.start.roster.members):
+                if one.to is None or seat in one.to:
+                    self.mesh.send(member.key, Game(one.data))
+
+
+class Cheater(Peer):
+    """The peer of a cheating table."""
+
+    def __init__(self, folder: Path, settings: Settings, told: Told) -> None:
+        super().__init__(folder, CHEATER, settings)
+        self.table: CheatingTable = CheatingTable(settings, told, self)
+
+
+@dataclasses.dataclass
+class Played:
+    """A game that is over."""
+
+    honest: list[Peer]
+    cheater: Cheater
+    seat: int = -1  # of the cheating peer, in the match of its cheat
+    removed: dict[str, list[str]] = dataclasses.field(
+        default_factory=dict
+    )  # by peer, before the others leave
+
+
+async def play(told: Told, folder: Path, turn_seconds: int = 120, grace: float = 150.0) -> Played:
+    """A game of honest peers and one that cheats, to its end."""
+
+    def made(name: str) -> Settings:
+        own = settings(name, told.players, turn_seconds, grace)
+        return dataclasses.replace(own, keep_transcript=name != CHEATER)
+
+    honest = [Peer(folder / name, name, made(name)) for name in HONEST[: told.players - 1]]
+    cheater = Cheater(folder / CHEATER, made(CHEATER), told)
+    played = Played(honest, cheater)
+    peers = [*honest, cheater]
+    async with trio.open_nursery() as nursery:
+        for peer in peers:
+            await nursery.start(peer.run)
+        introduce(peers)
+        await until(lambda: cheater.table.cheat.done, PLAYED_OUT if told.ends == "play" else SECONDS)
+        assert cheater.table.seat is not None
+        played.seat = cheater.table.seat.me.seat
+        if told.ends == "play":
+            await until(lambda: all(peer.ended for peer in honest), PLAYED_OUT)
+        else:
+            await _go_on(told, honest)
+        played.removed = {peer.name: [name for (name,) in peer.said(News.REMOVED)] for peer in honest}
+        await _go_home([*honest[1:], cheater])
+        await until(lambda: honest[0].ended, SECONDS)
+        nursery.cancel_scope.cancel()
+    return played
+
+
+async def _go_on(told: Told, honest: list[Peer]) -> None:
+    """Until the cheat is dealt with, and some turns have been played after it."""
+    if told.verdict is not Verdict.HARMLESS:
+        what = News.NOT_STARTED if told.start in BEFORE_DEAL else News.REMOVED
+        await until(lambda: all(peer.said(what) for peer in honest), SECONDS)
+    turn = max(peer.turn for peer in honest)
+    await until(lambda: all(peer.turn >= turn + GO_ON or peer.ended for peer in honest), SECONDS)
+
+
+async def _go_home(peers: list[Peer]) -> None:
+    """One after the other leaves, if it is still in the game."""
+    for peer in peers:
+        if peer.ended is None:
+            peer.table.leave()
+            await until(lambda: peer.ended, SECONDS)  # noqa: B023  # it is awaited here
+
+
+def check(told: Told, played: Played) -> None:
+    """What must have come of it, for every honest peer, and for one who has only the files."""
+    convicted = told.verdict is Verdict.CONVICTED
+    removed = told.verdict is not Verdict.HARMLESS and told.start not in BEFORE_DEAL
+    for peer in played.honest:
+        assert [words[0] for words in peer.said(News.CHEAT)] == [CHEATER] * convicted, peer.name
+        assert played.removed[peer.name] == [CHEATER] * removed, peer.name
+        for _, rule, _, file in peer.said(News.CHEAT):
+            assert rule in told.rules, peer.name
+            judged = run("verify", "--evidence", file)
+            proof = f"Proven: seat {played.seat} ({CHEATER}) broke rule {rule}: "
+            assert (judged.returncode, judged.stdout[: len(proof)]) == (0, proof), judged
+    ends = [_verified(played, peer, convicted and removed) for peer in played.honest if _ended(peer)]
+    assert ends, "nobody has come to the end"
+    if told.ends == "play":
+        assert len(ends) == len(played.honest)
+        assert len({verdict.digest for verdict in ends}) == 1
+    if told.players == 2 and removed:
+        assert [result.winner for result in ends[0].results] == [1 - played.seat]
+
+
+def _ended(peer: Peer) -> bool:
+    """Whether a peer was there to the end of the match; who goes home before has a transcript without it."""
+    assert peer.ended is not None
+    return peer.ended.complete
+
+
+def _verified(played: Played, peer: Peer, expelled: bool) -> Verified:
+    """The verdict on the transcript that a peer has kept, here and by the command."""
+    assert peer.ended is not None
+    path = peer.ended.transcript
+    assert path is not None
+    verdict = audit(load(path.read_bytes()), Drbg(b"audit"))
+    assert isinstance(verdict, Verified), verdict
+    assert verdict.results, "no game came to an end"
+    convicts = [(one.seat, one.rule) for one in verdict.expelled]
+    assert convicts == [(played.seat, rule) for _, rule, _, _ in peer.said(News.CHEAT) if expelled]
+    held = run("verify", str(path))
+    assert (held.returncode, "The transcript holds" in held.stdout) == (0, True), held
+    return verdict
