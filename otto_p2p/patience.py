@@ -31,6 +31,10 @@ class Patience:
         self._since = now
         self._overdue = frozenset()
 
+    def standstill(self, now: float) -> float:
+        """Seconds since the table moved on last, or since the match began."""
+        return now - self._since
+
     def returned(self, silence: float, now: float) -> None:
         """Somebody is heard again after so many seconds: others may come back with it, so wait for them.
 
@@ -81,7 +85,7 @@ class Patience:
         # Who has voted signs nothing else any more, so who is overdue is decided before, or as the vote begins.
         if not (voting and self._voting):
             patience = self._turn + self._grace - (UNHEARD if voting else 0.0)
-            late = self._turn > 0 and now - self._since > patience
+            late = self._turn > 0 and self.standstill(now) > patience
             self._overdue = frozenset(awaited) if late else frozenset()
         self._voting = voting
         return frozenset(silent) | (self._overdue & silence.keys())
