@@ -141,7 +141,7 @@ class Table:
         self._verified: Verified | None = None  # the last shuffle whose proofs were checked here
         self._deserted = math.inf  # since when too many others are seen to have ended this match
         self._too_few = False  # whether so many are away that nothing can be decided, and the player knows
-        self._moved_on = self._begun = 0.0  # when the step, and this match (or its resumption), began
+        self._begun = 0.0  # when this match, or its resumption, began
         self._garbage: Counter[bytes] = Counter()
         self._away: dict[bytes, str] = {}
         self._lost_at: dict[bytes, float] = {}
@@ -397,7 +397,7 @@ class Table:
         assert self._nursery is not None
         self.engine = Engine(session, self.journal, partial(self._on_report, session))
         self._garbage.clear()
-        self._begun = self._moved_on = trio.current_time()
+        self._begun = trio.current_time()
         self._asked = (self._begun, 0)
         self._patience = Patience(session.start.roster.rules.turn_seconds, self.settings.grace, self._begun)
         self._shown, self._deserted, self._too_few = None, math.inf, False
@@ -528,7 +528,7 @@ class Table:
 
     def _on_progress(self) -> None:
         now = trio.current_time()
-        self._moved_on, self._asked = now, (now, 0)
+        self._asked = (now, 0)
         self._patience.moved_on(now)
 
     def _who_is_away(self) -> tuple[dict[int, str], dict[int, float]]:
@@ -558,7 +558,7 @@ class Table:
             for member in members:
                 self.mesh.send(member.key, frames.Game(data))
         if self.lobby.stage < Stage.DEALT:
-            self._moved_on = trio.current_time()
+            self._patience.moved_on(trio.current_time())
         evidence = session.evidence(conviction)
         name = self._name(members[conviction.seat].key)
         self._nursery.start_soon(self._keep_evidence, evidence, conviction, name)
@@ -773,7 +773,7 @@ class Table:
             return None
         session = self.engine.session
         convicts = sorted(session.accused())
-        if now - self._moved_on <= (CAUGHT if convicts else STUCK):
+        if self._patience.standstill(now) <= (CAUGHT if convicts else STUCK):
             return None
         late = [seat for seat in session.awaited() if seat != session.seat]
         return roster.members[[*convicts, *late, session.seat][0]].key
@@ -793,7 +793,7 @@ class Table:
         if awaited and now - asked > LACKING[min(times, len(LACKING) - 1)]:
             self._asked = (now, times + 1)
             others = [m.key for m in session.start.roster.members if m.key != self.mesh.key]
-            few = FEW if now - self._moved_on < 1.0 else len(others)
+            few = FEW if self._patience.standstill(now) < 1.0 else len(others)
             self._ask_for_missing(session, random.sample(others, min(few, len(others))))
 
     def _tick_votes(self, engine: Engine) -> None:
