@@ -13,6 +13,7 @@ from otto_protocol.hashing import random_below
 from otto_protocol.lab import Chooser
 from otto_protocol.phases import Phase
 from otto_protocol.session import Outgoing
+from tests.protocol.lab_games import eager
 from tests.protocol.losing_tables import BIG, LosingTable, checked_once
 
 
@@ -93,6 +94,46 @@ def test_killed_at_writes_of_a_whole_match_with_a_heal(seed: int) -> None:
     assert table.deaths > 60
 
 
+class Doomed(Mortal):
+    """One seat dies at each of its writes, in turn before and after it is sent; the others live."""
+
+    doomed = 0
+
+    def send(self, seat: int, outgoing: Outgoing) -> None:
+        if seat in self.dead:
+            return
+        parts = self.cuts
+        if seat == self.doomed and self.deaths % 2:
+            self.cuts = []
+        LosingTable.send(self, seat, outgoing)
+        self.cuts = parts
+        if seat == self.doomed:
+            self.dead.add(seat)
+
+    def turn_of(self, seat: int, choose: Chooser) -> bool:
+        before = len(self.records[seat])
+        done = LosingTable.turn_of(self, seat, choose)
+        if seat == self.doomed and len(self.records[seat]) > before:
+            self.dead.add(seat)
+        self._revive()
+        return done
+
+
+@pytest.mark.skipif(not BIG, reason="OTTO_BIG=1 plays whole games")
+@pytest.mark.parametrize("seat", [0, 1])
+def test_killed_at_each_write_of_a_whole_game(seat: int) -> None:
+    """A short one: 34 turns to its natural end."""
+    table = Doomed(2, "doomed 3")
+    table.doomed = seat
+    assert table.run(lambda now: all(one.over for one in now.sessions), eager), table.standing()
+    table.check_end()
+    writes = len(table.records[seat])
+    print(
+        f"seat {seat}: {table.deaths} deaths, {writes} writes, {table.sessions[seat].replica.play.turn} turns"
+    )
+    assert table.deaths == writes > 200
+
+
 class Watched(LosingTable):
     """Keeps a copy of the whole table at each write of a seat: written, and not sent yet."""
 
@@ -126,6 +167,8 @@ def test_killed_at_each_write_of_a_match_with_a_heal(seat: int) -> None:
     assert len(table.points) == len(kept) > 50
     for count, point in enumerate(table.points if BIG else table.points[seat::5]):
         point.restart(seat)
+        if point.sessions[1 - seat].out:  # its LEAVE was on the way, and comes again on a new link
+            point.queues[seat].extend(point.sessions[1 - seat].messages_since(0, 0))
         if 2 in point.here:
             point.lose(2)
         if 1 - seat in point.here:
