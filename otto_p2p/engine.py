@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import trio
 
+from otto_p2p.allowance import Allowance, voter
 from otto_p2p.journal import Journal
 from otto_protocol import moves
 from otto_protocol.errors import DecodeError, LocalError
@@ -96,6 +97,9 @@ class Engine:
         self._answers: list[tuple[bytes, tuple[bytes, ...]]] = []
         self._garbage: list[tuple[bytes, str]] = []
         self._refused: str | None = None
+        self._members = [member.key for member in session.start.roster.members]
+        self._allowance = Allowance(self._members)
+        self._given: dict[bytes, tuple[int, int, int]] = {}  # (view, step, count) of answers cut short
         self.left = (
             trio.Event()
         )  # this seat is out of the match, and its LEAVE is on its way; or all is stopped
@@ -139,7 +143,7 @@ class Engine:
         return items
 
     async def _visit(self, batch: list[Item]) -> None:
-        report: Report | None = await trio.to_thread.run_sync(self._absorb, batch)
+        report: Report | None = await trio.to_thread.run_sync(self._absorb, batch, trio.current_time())
         while report is not None:
             self._report(report)
             if self.session.out:
@@ -148,19 +152,18 @@ class Engine:
 
     # -- in the thread -------------------------------------------------------------------------------
 
-    def _absorb(self, batch: list[Item]) -> Report:
+    def _absorb(self, batch: list[Item], now: float) -> Report:
         for item in batch:
             match item:
                 case Incoming():
-                    self._hear(item)
+                    self._hear(item, now)
                 case Act():
                     try:
                         self.session.act(item.move)
                     except LocalError as error:
                         self._refused = str(error)
                 case Lacking():
-                    messages = self.session.messages_since(item.view, item.step)
-                    self._answers.append((item.key, beginning(messages)))
+                    self._answers.append((item.key, self._answer(item)))
                 case Vote():
                     self.session.suspect(item.suspects)
                     again = item.again
@@ -172,7 +175,11 @@ class Engine:
                     pass
         return self._store()
 
-    def _hear(self, item: Incoming) -> None:
+    def _hear(self, item: Incoming, now: float) -> None:
+        seat = voter(item.data)
+        self._allowance.enter(self.session.replica.view, now)
+        if seat is not None and not self._allowance.admits(item.key, seat, now):
+            return  # it is late, as far as the session can tell
         try:
             new = self.session.receive(item.data)
         except DecodeError as error:
@@ -180,6 +187,18 @@ class Engine:
             return
         if new:
             self._heard.append(item)
+            if seat is not None:
+                self._allowance.take(item.key, seat)
+
+    def _answer(self, asked: Lacking) -> tuple[bytes, ...]:
+        """What a peer lacks. If that was too much, and it asks again from the same place, the rest of it."""
+        messages = self.session.messages_since(asked.view, asked.step)
+        view, step, count = self._given.pop(asked.key, (0, 0, 0))
+        first = count if (view, step) == (asked.view, asked.step) and count < len(messages) else 0
+        answer = beginning(messages[first:])
+        if first + len(answer) < len(messages) and asked.key in self._members:
+            self._given[asked.key] = (asked.view, asked.step, first + len(answer))
+        return answer
 
     def _work(self) -> Report | None:
         return self._store() if self.session.work() else None

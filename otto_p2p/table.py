@@ -66,7 +66,9 @@ CAUGHT = 2.0  # ... or so long after a member was convicted: by then all have th
 ROUND_ABOUT = 2.0  # seconds: who has no link, but was heard through others since, is reached round about
 REST = 3.0  # seconds after a game before a built-in player is ready for another one
 CONSENT = 2  # so many others must want to go on without somebody before a person's peer is less patient
-VOTE_AGAIN = 1.0  # between two rounds of ballots
+VOTE_AGAIN = 1.0  # seconds between two rounds of ballots
+OFTEN = 16  # own ballots in one view, a second apart; the next ones come
+RARELY = 30.0  # seconds apart: more rarely than the `Allowance` of the others grows
 BACK = 8  # steps that are compared when logs differ
 LINGER = 3.0  # the longest wait for others to have the end of a match before we leave
 DESERTED = 30.0  # a match that too many others have ended is given up when its end has not come for so long
@@ -148,6 +150,7 @@ class Table:
         self._named: dict[int, tuple[int, ...]] = {}  # by voter of this view: whom its last ballot leaves out
         self._dropped: frozenset[bytes] = frozenset()  # whom the player does not want to wait for
         self._voted = 0.0
+        self._ballots, self._balloted = 0, -math.inf  # own ones in this view; when the last one was signed
         self._wake_at: float | None = None
         self._round_about: frozenset[bytes] = frozenset()  # who is heard through others only
         self._noted = b""  # where the players of this match were reached, as the journal has it
@@ -403,6 +406,7 @@ class Table:
         self._shown, self._deserted, self._too_few = None, math.inf, False
         self._dropped = self._round_about = frozenset()
         self._named = {}
+        self._ballots = 0
         self._names = _names(session.start.roster)
         self._verified = None
         members = [member.key for member in session.start.roster.members]
@@ -484,6 +488,7 @@ class Table:
                     self._on_vote(session, seat, gone)
                 case ViewOpened(gone=gone):
                     self._named = {}
+                    self._ballots = 0
                     if self._verified is not None and len(self._verified.seats) == 1:
                         self._verified = None
                     if gone:  # who makes the others vote for nothing gains no time by it
@@ -520,6 +525,8 @@ class Table:
             self._verified = replace(self._verified, seats=seats)
 
     def _on_vote(self, session: Session, voter: int, gone: tuple[int, ...]) -> None:
+        if voter == session.seat:
+            self._ballots, self._balloted = self._ballots + 1, trio.current_time()
         members = session.start.roster.members
         for seat in gone:
             if voter != session.seat and seat not in self._named.get(voter, ()) and seat != voter:
@@ -789,8 +796,8 @@ class Table:
             self._tick_clock(engine)
             self._tick_deserted(session, now)
         asked, times = self._asked
-        awaited = set(session.awaited()) - {session.seat}
-        if awaited and now - asked > LACKING[min(times, len(LACKING) - 1)]:
+        lacks = session.ballots.any or set(session.awaited()) - {session.seat}
+        if lacks and now - asked > LACKING[min(times, len(LACKING) - 1)]:
             self._asked = (now, times + 1)
             others = [m.key for m in session.start.roster.members if m.key != self.mesh.key]
             few = FEW if self._patience.standstill(now) < 1.0 else len(others)
@@ -804,7 +811,7 @@ class Table:
             return
         if now - self._voted >= VOTE_AGAIN:
             self._voted = now
-            engine.poke(Vote(suspects, True))
+            engine.poke(Vote(suspects, self._ballots < OFTEN or now - self._balloted >= RARELY))
 
     def _suspects(self, session: Session, now: float) -> frozenset[int]:
         """Whom this peer would go on without."""

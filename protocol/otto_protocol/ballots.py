@@ -131,7 +131,12 @@ class Ballots:
         return True
 
     def _of(self, seat: int) -> list[m.Message]:
-        return [ballot for (one, _), slot in sorted(self._ballots.items()) if one == seat for ballot in slot]
+        own = sorted(number for one, number in self._ballots if one == seat)
+        return [ballot for number in own for ballot in self._ballots[seat, number]]
+
+    def count(self, seat: int) -> int:
+        """How many ballots of a seat are kept."""
+        return sum(len(slot) for (one, _), slot in self._ballots.items() if one == seat)
 
     def _sensible(self, body: m.Ballot) -> bool:
         gone, excluded = set(body.gone), set(body.excluded)

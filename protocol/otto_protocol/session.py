@@ -57,6 +57,7 @@ __all__ = [
 ]
 
 MAX_AHEAD = 64  # steps: a message for a step further ahead is dropped, catching up brings it again
+MAX_PAST = 128  # ballots of one seat in a view that is over: later ones are not looked at
 MAX_LATER = 128  # votes of one seat that are kept until what they need is here
 KEPT_VIEWS = 16  # views whose ballots still convict who contradicts itself
 KEPT = 64  # finished steps that can be gone back to
@@ -544,7 +545,7 @@ class Session:
         """Whether a ballot of a view that is over convicts its author: it may have voted for two tables."""
         voted = self._voted.get(message.header.view)
         try:
-            if voted is not None:
+            if voted is not None and voted.count(message.header.seat) < MAX_PAST:
                 voted.add(message)
         except Contradiction as error:
             return self._convict(error.fault, error.messages)

@@ -1,0 +1,172 @@
+"""A flood of ballots by one seat: what others keep and pass on is bounded, and they go on all the same."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from otto_p2p import allowance as allowances
+from otto_p2p import engine as engines
+from otto_p2p.allowance import ANOTHER, Allowance, voter
+from otto_p2p.engine import Engine, Incoming, Lacking, Report, Vote
+from otto_p2p.journal import Journal
+from otto_p2p.mesh import Mesh
+from otto_p2p.table import OFTEN, RARELY, TICK, Settings, Table
+from otto_protocol import messages as m
+from otto_protocol.encoding import pack
+from otto_protocol.hashing import Drbg
+from otto_protocol.lab import Lab
+
+ANNA, BOB, FLOOD = range(3)  # seats
+BALLOTS = 30
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A smaller flood is as good, and takes less time."""
+    monkeypatch.setattr(allowances, "BALLOTS", BALLOTS)
+
+
+class Three:
+    """Anna and Bob with engines and journals, and a seat that signs what it likes."""
+
+    def __init__(self, folder: Path, stack: contextlib.ExitStack) -> None:
+        self.lab = Lab(3, Drbg(b"flood"))
+        self.keys = [identity.public for identity in self.lab.identities]
+        self.now = 0.0
+        self.engines = []
+        for seat in (ANNA, BOB):
+            journal = stack.enter_context(contextlib.closing(Journal(folder / str(seat))))
+            session = self.lab.session(seat)
+            session.may_deal = False
+            journal.begin(session.replica.match, pack(self.lab.start), bytes(32))
+            self.engines.append(Engine(session, journal, lambda report: None))
+
+    def visit(self, seat: int, *items: engines.Item) -> Report:
+        return self.engines[seat]._absorb(list(items), self.now)
+
+    def ballots(self, first: int, last: int) -> list[bytes]:
+        """Ballots of the flooding seat for these rounds, for going on with everybody."""
+        replica = self.lab.session(ANNA).replica
+        header = m.Header(replica.match, replica.view, replica.step, FLOOD, replica.digest)
+        identity = self.lab.identities[FLOOD]
+        rounds = range(first, last + 1)
+        return [m.wire(m.sign(identity, header, m.Ballot(number, (), (), b"", 0, b""))) for number in rounds]
+
+    def stored(self, seat: int) -> int:
+        """How many ballots of the flooding seat are on the disk of this one."""
+        engine = self.engines[seat]
+        records = engine._journal.records(engine.match)
+        return sum(voter(data) == FLOOD for data, _ in records)
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> Iterator[Three]:
+    with contextlib.ExitStack() as stack:
+        yield Three(tmp_path, stack)
+
+
+def test_what_is_kept_and_passed_on_of_a_flood_is_bounded(three: Three) -> None:
+    flood = three.ballots(1, 3 * BALLOTS)
+    report = three.visit(ANNA, *(Incoming(three.keys[FLOOD], data) for data in flood))
+    assert len(report.heard) == BALLOTS == three.stored(ANNA)
+    report = three.visit(ANNA, *(Incoming(three.keys[FLOOD], data) for data in flood))
+    assert not report.heard
+    three.now += 5 * ANOTHER
+    report = three.visit(ANNA, *(Incoming(three.keys[FLOOD], data) for data in flood[BALLOTS:]))
+    assert [item.data for item in report.heard] == flood[BALLOTS : BALLOTS + 5]
+
+
+def test_a_flood_does_not_keep_out_what_somebody_else_has_counted(three: Three) -> None:
+    """Who floods one and tells the other something else cannot part the two."""
+    flood = three.ballots(1, 2 * BALLOTS)
+    three.visit(ANNA, *(Incoming(three.keys[FLOOD], data) for data in flood[:BALLOTS]))
+    three.visit(BOB, *(Incoming(three.keys[FLOOD], data) for data in flood[BALLOTS:]))
+    ((_, answer),) = three.visit(BOB, Lacking(three.keys[ANNA], 0, 0)).answers
+    report = three.visit(ANNA, *(Incoming(three.keys[BOB], data) for data in answer))
+    assert len(report.heard) == BALLOTS
+    assert three.stored(ANNA) == 2 * BALLOTS
+
+
+def test_the_others_go_on_without_who_floods(three: Three) -> None:
+    for seat in (ANNA, BOB):
+        for data in three.ballots(1, 3 * BALLOTS):
+            three.visit(seat, Incoming(three.keys[FLOOD], data))
+    for _ in range(4):
+        three.now += 1.0
+        for seat, other in ((ANNA, BOB), (BOB, ANNA)):
+            report = three.visit(seat, Vote(frozenset({FLOOD}), True))
+            three.visit(other, *(Incoming(three.keys[seat], out.data) for out in report.outgoing))
+    views = [three.lab.session(seat).replica for seat in (ANNA, BOB)]
+    assert [(one.view, one.live) for one in views] == [(1, (ANNA, BOB))] * 2
+    assert views[0].digest == views[1].digest
+
+
+def test_a_new_view_begins_with_nothing_taken() -> None:
+    allowance = Allowance([b"anna", b"bob"])
+    allowance.enter(0, 100.0)
+    for _ in range(BALLOTS):
+        assert allowance.admits(b"bob", 1, 100.0)
+        allowance.take(b"bob", 1)
+    assert not allowance.admits(b"bob", 1, 100.0)
+    assert allowance.admits(b"bob", 0, 100.0)
+    assert allowance.admits(b"anna", 1, 100.0)
+    allowance.enter(1, 101.0)
+    assert allowance.admits(b"bob", 1, 101.0)
+
+
+def test_an_answer_that_was_too_long_goes_on(three: Three, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else who lacks more ballots than fit into one answer would get the first ones for ever."""
+    monkeypatch.setattr(engines, "MAX_ANSWERS", 10)
+    flood = three.ballots(1, 25)
+    three.visit(ANNA, *(Incoming(three.keys[FLOOD], data) for data in flood))
+    got: list[bytes] = []
+    for expected in (10, 10, 5, 10):
+        ((_, answer),) = three.visit(ANNA, Lacking(three.keys[BOB], 0, 0)).answers
+        assert len(answer) == expected
+        got += answer
+    assert got == flood + flood[:10]
+    three.visit(ANNA, Lacking(three.keys[BOB], 0, 0))
+    ((_, answer),) = three.visit(ANNA, Lacking(three.keys[BOB], 0, 1)).answers
+    assert list(answer) == flood[:10]  # it has come further: from there on
+
+
+async def test_after_many_rounds_in_one_view_a_peer_votes_rarely(
+    three: Three, tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    """More rarely than others' allowance grows: honest ballots are never put off."""
+    session = three.lab.session(ANNA)
+    session.receive(three.ballots(1, 1)[0])
+    with contextlib.closing(Journal(tmp_path / "table")) as journal:
+        table = Table(Settings("Anna"), journal, Mesh(journal.identity, listeners=(), port=0, own=lambda: ()))
+        asked: list[float] = []
+
+        def poke(vote: Vote) -> None:  # as if there was a reason to vote again each time
+            if vote.again:
+                asked.append(trio.current_time())
+                table._on_vote(session, ANNA, ())
+
+        start = trio.current_time()
+        while trio.current_time() < start + 300:
+            table._tick_votes(SimpleNamespace(session=session, poke=poke))  # type: ignore[arg-type]
+            await trio.sleep(TICK)
+    times = [at - asked[0] for at in asked]
+    assert times[:OFTEN] == list(range(OFTEN))
+    assert times[OFTEN:] == [OFTEN - 1 + RARELY * more for more in range(1, len(times) - OFTEN + 1)]
+    assert len(times) > OFTEN + 7
+    assert all(count <= BALLOTS + at / ANOTHER for count, at in enumerate(times, 1))
+
+
+def test_only_ballots_are_counted(three: Three) -> None:
+    session = three.lab.session(ANNA)
+    assert session.work()
+    (out,) = session.take_outgoing()
+    assert voter(out.data) is None
+    assert voter(b"garbage") is None
+    assert voter(three.ballots(1, 1)[0]) == FLOOD
