@@ -100,7 +100,7 @@ class Link:
         self._outbox: deque[bytes] = deque()
         self._outbox_bytes = 0
         self._wake = trio.Event()
-        self._written = trio.Event()
+        self._said = trio.Event()
         self._drained = trio.Event()
         self._scope = trio.CancelScope()
         self.gossip = Bucket(limits.gossip_rate, limits.gossip_burst, trio.current_time)
@@ -114,6 +114,10 @@ class Link:
 
     def send(self, data: bytes) -> bool:
         """Queue a frame; False when the link is at its end. A full outbox ends it: the peer is too slow."""
+        self._said.set()
+        return self._queue(data)
+
+    def _queue(self, data: bytes) -> bool:
         if self.reason is not None:
             return False
         limits = self._limits
@@ -192,7 +196,6 @@ class Link:
                 if batch:
                     with trio.fail_after(self._timing.send):
                         await self._frames.send(batch)
-                    self._written.set()
                     self._outbox_bytes -= size
                     self.sent += size
                 else:
@@ -206,7 +209,7 @@ class Link:
 
     async def _beats(self) -> None:
         while True:
-            self.send(self._beat())
+            self._queue(self._beat())
             await trio.sleep(self._timing.beat)
 
     async def _nudges(self) -> None:
@@ -215,22 +218,23 @@ class Link:
         A segment that got lost is missed at once when another one arrives behind it. The last one of all is
         only sent again after 0.2 s and more, and in a game of turns nearly each one is the last.
         """
-        first = self._timing.nudge
-        wait, round_trip, before = first, 0.0, 0
+        wait = self._timing.nudge
         while True:
-            await self._written.wait()
-            await trio.sleep(max(wait, 1.5 * round_trip))
-            flight = self._frames.in_flight()
-            if flight is None:
+            await self._said.wait()
+            before = self._frames.in_flight()
+            if before is None:
                 return
-            if flight.segments == 0:
-                self._written = trio.Event()
-            if flight.segments == 0 or flight.acknowledged > before:
-                wait = first
+            await trio.sleep(max(wait, 1.5 * before.round_trip))
+            now = self._frames.in_flight()
+            if now is None:
+                return
+            if now.segments == 0 and not self._outbox:
+                self._said = trio.Event()
+            if now.segments == 0 or now.acknowledged > before.acknowledged:
+                wait = self._timing.nudge
             elif not self._outbox:
-                self.send(self._beat())
+                self._queue(self._beat())
                 wait = min(1.5 * wait, self._timing.beat)
-            round_trip, before = flight.round_trip, flight.acknowledged
 
     async def _watch(self) -> None:
         timing = self._timing
