@@ -168,7 +168,7 @@ class LosingTable(Lab):
             waiting, before = (0 if now != before else waiting + 1), now
             if waiting > PATIENCE:
                 return False
-            self._second()
+            self.second()
         return True
 
     def _busy(self, choose: Chooser) -> bool:
@@ -185,7 +185,7 @@ class LosingTable(Lab):
     def _progress(self) -> object:
         return [(one.replica.view, one.replica.step, len(one.spoken()), one.out) for one in self.sessions]
 
-    def _second(self) -> None:
+    def second(self) -> None:
         """A second goes by: peers vote, and tell each other what they hold."""
         for part in self.cuts:
             there = [seat for seat in sorted(part) if not self.sessions[seat].out]
