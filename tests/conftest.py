@@ -40,7 +40,7 @@ CHEATS: dict[str, int] = {}  # what the games of the adversary suite add up to, 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Two for a whole run; none for a part of it, which begins sooner and can show what it prints."""
     whole = all(Path(argument).resolve() in (TESTS, TESTS.parent) for argument in config.args)
-    selected = config.option.keyword or config.option.markexpr or config.option.lf
+    selected = config.option.keyword or config.option.markexpr or config.getoption("lf", False)
     return 2 if whole and not selected else 0
 
 

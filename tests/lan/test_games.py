@@ -12,9 +12,10 @@ from tests.lan.measure_games import LONG, measured
 from tests.lan.players import HAND, Player, play_to_the_end, wait
 
 pytestmark = pytest.mark.lan
+long = pytest.mark.skipif(not LONG, reason="OTTO_LONG=1 runs the long games")
 
 
-@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("count", [2, pytest.param(3, marks=long)])
 def test_found_by_mdns_alone_and_played_to_the_end(lan: Lan, tmp_path: Path, count: int) -> None:
     players = [Player(host, tmp_path, "--players", str(count)) for host in lan.hosts(count)]
     play_to_the_end(players, 60)
@@ -38,7 +39,7 @@ def test_the_others_see_a_hand_on_a_bad_network(lan: Lan, tmp_path: Path) -> Non
     wait(lambda: all(player.said_at("^Turn 3: ") for player in players), 60, players)
 
 
-@pytest.mark.skipif(not LONG, reason="OTTO_LONG=1 runs the long games")
+@long
 @pytest.mark.parametrize("count", [4, 10])
 @pytest.mark.parametrize(("delay", "loss"), [(0.0, 0.0), (0.1, 0.0), (0.1, 0.05), (0.1, 0.2)])
 def test_the_game_finishes(lan: Lan, tmp_path: Path, count: int, delay: float, loss: float) -> None:
