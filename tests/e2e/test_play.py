@@ -87,6 +87,10 @@ def test_two_people_in_two_terminals(tmp_path: Path) -> None:
             assert words[0] is not None
             assert words[1] is not None
             assert words[0][1] == words[1][1]
+            for person, other in ((anna, "Bob"), (bob, "Anna")):
+                assert f"You have not played with {other} before." in person.text
+                assert re.search(rf"The shuffle was verified at [\d:]{{8}} by {other}, you\.", person.text)
+                assert f"You know {other}: you played together less than an hour ago." in person.text
     digests = [digest_in(run("verify", str(transcript_in(person.text))).stdout) for person in people]
     assert digests[0] == digests[1]
 
