@@ -92,7 +92,7 @@ def introduce(peers: list[Peer]) -> None:
                 peer.mesh.add_candidate((other.address,), label=other.name)
 
 
-async def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
+async def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
     """Wait for something; a test fails when it takes too long."""
     with trio.fail_after(seconds):
         while not condition():
