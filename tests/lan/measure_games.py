@@ -60,8 +60,12 @@ def measured(lan: Lan, folder: Path, count: int, seconds: float, options: Sequen
     begin = time.monotonic()
 
     def wait_until(condition: Callable[[], bool]) -> None:
-        wait(lambda: condition() or any(player.process.poll() for player in players), seconds, players)
-        assert condition(), "\n\n".join(player.text for player in players if player.process.poll())
+        def reached() -> bool:
+            failed = [player.text for player in players if player.process.poll()]
+            assert not failed, "\n\n".join(failed)
+            return condition()
+
+        wait(reached, seconds, players)
 
     wait_until(lambda: any(linked(host) for host in hosts))
     first = time.monotonic() - begin
