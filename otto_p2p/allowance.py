@@ -22,8 +22,9 @@ from collections.abc import Sequence
 from otto_protocol import messages as m
 from otto_protocol.errors import DecodeError
 
-BALLOTS = 128  # of one seat in one view that are taken from itself
+BALLOTS = 64  # of one seat in one view that are taken from itself
 ANOTHER = 10.0  # seconds in which one more is
+LARGEST = 512  # bytes: no ballot is longer, and most other messages need not be looked into
 
 
 class Allowance:
@@ -53,6 +54,8 @@ class Allowance:
 
 def voter(data: bytes) -> int | None:
     """The seat whose ballot this claims to be, or None: something else. The signature is not looked at."""
+    if len(data) > LARGEST:
+        return None
     try:
         signed = m.parse_signed(data)
         return signed.seat if isinstance(m.parse_content(signed).body, m.Ballot) else None

@@ -32,8 +32,9 @@ MAX_READINGS = 64  # ways to read the own messages of seats that contradicted th
 
 @dataclass(slots=True)
 class _Tally:
-    """What the ballots mean together."""
+    """What the ballots mean together, as far as they are counted."""
 
+    excludable: frozenset[int]
     agreed: dict[int, list[Proposal]] = field(default_factory=dict)  # by round, the one to vote for first
     usable: set[tuple[int, bytes]] = field(default_factory=set)  # (seat, content) of ballots that count
     final: Final | None = None
@@ -239,46 +240,50 @@ class Ballots:
     def _counted(self) -> _Tally:
         """Round by round, since a ballot cites earlier rounds only."""
         if self._tally is None:
-            tally, voters = _Tally(), dict[Proposal, set[int]]()
-            for number in sorted({number for _, number in self._ballots}):
-                self._count_round(number, tally, voters)
+            tally, voters = _Tally(self.excludable()), dict[Proposal, set[int]]()
+            rounds: dict[int, list[m.Message]] = {}
+            for (_, number), slot in sorted(self._ballots.items()):
+                rounds.setdefault(number, []).extend(slot)
+            for number in sorted(rounds):
+                self._count_round(number, rounds[number], tally, voters)
             self._tally = tally
         return self._tally
 
-    def _count_round(self, number: int, tally: _Tally, voters: dict[Proposal, set[int]]) -> None:
+    def _count_round(
+        self, number: int, ballots: list[m.Message], tally: _Tally, voters: dict[Proposal, set[int]]
+    ) -> None:
         in_round: dict[Proposal, dict[int, int]] = {}  # by seat: the round that it cites
         confirming: dict[tuple[Proposal, bytes], dict[int, int]] = {}
-        for seat in sorted(self.live):
-            for ballot in self._ballots.get((seat, number), []):
-                body, proposal = body_of(ballot), proposal_of(ballot)
-                if not self._is_usable(body, proposal, tally):
-                    continue
-                tally.usable.add((seat, ballot.signed.content))
-                voters.setdefault(proposal, set()).add(seat)
-                cited = in_round.setdefault(proposal, {})
-                cited[seat] = max(body.cite, cited.get(seat, 0))
-                if body.cite and body.cite == number - 1:
-                    confirming.setdefault((proposal, body.opens), {})[seat] = body.cite
+        for ballot in ballots:
+            seat, body, proposal = ballot.header.seat, body_of(ballot), proposal_of(ballot)
+            if not self._is_usable(body, proposal, tally):
+                continue
+            tally.usable.add((seat, ballot.signed.content))
+            voters.setdefault(proposal, set()).add(seat)
+            cited = in_round.setdefault(proposal, {})
+            cited[seat] = max(body.cite, cited.get(seat, 0))
+            if body.cite and body.cite == number - 1:
+                confirming.setdefault((proposal, body.opens), {})[seat] = body.cite
         for (proposal, opens), cited in confirming.items():
-            if tally.final is None and self._decide(cited, number, proposal):
+            if tally.final is None and self._decide(cited, number, proposal, tally):
                 own = self._own_that_opens(proposal, opens)
                 tally.final = None if own is None else Final(proposal, number - 1, own)
         agreed = [
             proposal
             for proposal, cited in in_round.items()
-            if self._decide(cited, number, proposal) and self.live - proposal.gone <= voters[proposal]
+            if self._decide(cited, number, proposal, tally) and self.live - proposal.gone <= voters[proposal]
         ]
         if agreed:
             tally.agreed[number] = sorted(agreed, key=_order)
 
-    def _decide(self, cited: Mapping[int, int], number: int, proposal: Proposal) -> bool:
+    def _decide(self, cited: Mapping[int, int], number: int, proposal: Proposal, tally: _Tally) -> bool:
         """Whether who voted for a proposal in a round (and cited what) are a quorum.
 
         Whom the proposal excludes is not counted. Who has left need not be, for ballots of later rounds than
         its last one that cite at least what it cited: else those who agreed with it could wait for it for ever.
         """
         seats = self.live - proposal.excluded
-        left = sorted((self.excludable() & self.leaves.keys()) - proposal.excluded)
+        left = sorted((tally.excludable & self.leaves.keys()) - proposal.excluded)
         for size in range(len(left) + 1):
             for without in itertools.combinations(left, size):
                 leaves = [self.leaves[seat] for seat in without]
@@ -290,7 +295,7 @@ class Ballots:
         return False
 
     def _is_usable(self, body: m.Ballot, proposal: Proposal, tally: _Tally) -> bool:
-        if not proposal.excluded <= self.excludable():
+        if not proposal.excluded <= tally.excludable:
             return False
         # A convict could void with its LEAVE what honest peers have cited already: for it only evidence counts.
         for seat in (proposal.excluded & self.leaves.keys()) - self._convicted:

@@ -164,6 +164,11 @@ async def test_after_many_rounds_in_one_view_a_peer_votes_rarely(
 
 
 def test_only_ballots_are_counted(three: Three) -> None:
+    replica = three.lab.session(ANNA).replica
+    header = m.Header(replica.match, 2**32 - 1, 2**32 - 1, FLOOD, bytes(32))
+    body = m.Ballot(2**32 - 1, tuple(range(10)), tuple(range(10)), bytes(32), 2**32 - 1, bytes(32))
+    longest = m.wire(m.sign(three.lab.identities[FLOOD], header, body))
+    assert voter(longest) == FLOOD
     session = three.lab.session(ANNA)
     assert session.work()
     (out,) = session.take_outgoing()
