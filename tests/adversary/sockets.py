@@ -21,6 +21,7 @@ from otto_p2p.updates import News
 from otto_protocol import messages as m
 from otto_protocol.audit import Verified, audit
 from otto_protocol.hashing import Drbg
+from otto_protocol.lobby_actions import Cause
 from otto_protocol.session import Conviction, Session
 from otto_protocol.transcript import load
 from tests.adversary.harness import Cheat, Sent, Told, Verdict, moment
@@ -188,6 +189,8 @@ def check(told: Told, played: Played) -> None:
     removed = told.verdict is not Verdict.HARMLESS and told.start not in BEFORE_DEAL
     for peer in played.honest:
         assert [words[0] for words in peer.said(News.CHEAT)] == [CHEATER] * convicted, peer.name
+        silent = [name for cause, name in peer.said(News.NOT_STARTED) if cause == Cause.SILENT.value]
+        assert set(silent) <= {CHEATER}, "somebody else is said to hold up the start"
         assert played.removed[peer.name] == [CHEATER] * removed, peer.name
         for _, rule, _, file in peer.said(News.CHEAT):
             assert rule in told.rules, peer.name
