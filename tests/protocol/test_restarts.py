@@ -32,6 +32,7 @@ class Mortal(LosingTable):
     def __init__(self, players: int, seed: str) -> None:
         super().__init__(players, seed)
         self.dead: set[int] = set()
+        self.left: set[int] = set()
 
     def send(self, seat: int, outgoing: Outgoing) -> None:
         if seat in self.dead:
@@ -62,8 +63,18 @@ class Mortal(LosingTable):
             self.restart(seat)
             self.greet(seat)
 
+    def leave(self, seat: int) -> None:
+        super().leave(seat)
+        self.left.add(seat)
+
     def greet(self, seat: int) -> None:
-        """A new link: both sides send what the other one lacks."""
+        """A new link: both sides send what the other one lacks. Who has left says so again.
+
+        (A LEAVE that nobody has stored is a silence: of two, the other one would wait.)
+        """
+        at = self.sessions[seat].replica
+        for gone in self.left - {seat}:
+            self.queues[seat].extend(self.sessions[gone].messages_since(at.view, at.step))
         for part in self.cuts:
             for other in part - {seat} if seat in part else ():
                 for lacking, giving in ((seat, other), (other, seat)):
