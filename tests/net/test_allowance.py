@@ -15,6 +15,7 @@ from otto_p2p import allowance as allowances
 from otto_p2p import engine as engines
 from otto_p2p.allowance import ANOTHER, Allowance, voter
 from otto_p2p.engine import Engine, Incoming, Lacking, Report, Vote
+from otto_p2p.frames import Game
 from otto_p2p.journal import Journal
 from otto_p2p.mesh import Mesh
 from otto_p2p.table import OFTEN, RARELY, TICK, Settings, Table
@@ -22,6 +23,7 @@ from otto_protocol import messages as m
 from otto_protocol.encoding import pack
 from otto_protocol.hashing import Drbg
 from otto_protocol.lab import Lab
+from tests.net.tables import Peer, introduce, settings, until
 
 ANNA, BOB, FLOOD = range(3)  # seats
 BALLOTS = 30
@@ -161,6 +163,32 @@ async def test_after_many_rounds_in_one_view_a_peer_votes_rarely(
     assert times[OFTEN:] == [OFTEN - 1 + RARELY * more for more in range(1, len(times) - OFTEN + 1)]
     assert len(times) > OFTEN + 7
     assert all(count <= BALLOTS + at / ANOTHER for count, at in enumerate(times, 1))
+
+
+async def test_a_real_table_plays_on_through_a_flood(tmp_path: Path) -> None:
+    """Cil signs hundreds of ballots beside what its peer says; it is put out for it, or followed and outvoted."""
+    peers = [Peer(tmp_path, name, settings(name, 3)) for name in ("Anna", "Bob", "Cil")]
+    anna, bob, cil = peers
+    async with trio.open_nursery() as nursery:
+        for peer in peers:
+            await nursery.start(peer.run)
+        introduce(peers)
+        await until(lambda: anna.turn >= 1, 60)
+        assert cil.table.engine is not None
+        session = cil.table.engine.session
+        replica, seat = session.replica, session.seat
+        header = m.Header(replica.match, replica.view, replica.step, seat, replica.digest)
+        for number in range(1, 10 * BALLOTS):
+            body = m.Ballot(number, (), (), b"", 0, b"")
+            data = m.wire(m.sign(cil.journal.identity, header, body))
+            for peer in (anna, bob):
+                cil.mesh.send(peer.mesh.key, Game(data))
+        turn = anna.turn
+        await until(lambda: min(anna.turn, bob.turn) >= turn + 2, 60)
+        records = anna.journal.records(replica.match)
+        own = [data for data, _ in records if voter(data) == seat]
+        assert 0 < len(own) <= 2 * BALLOTS  # from Cil, and what only Bob had room for
+        nursery.cancel_scope.cancel()
 
 
 def test_only_ballots_are_counted(three: Three) -> None:
