@@ -95,7 +95,8 @@ def test_players_and_no_network(lan: Lan, tmp_path: Path) -> None:
     assert status == 0
     assert "player" in found["connections"][0][1]
     assert found["connections"][0][0] == "ok"
-    assert "doctor" not in player.text  # nobody is troubled by it
+    told = [line for _, line in player.lines if "doctor" in line]
+    assert all(line.startswith("Nobody was found") for line in told), told  # nobody is troubled by it
     assert player.count(r"^\S+ sits here") == 0
     status, found = result(start(lan.host("alone", networks=()), tmp_path, seconds=1))
     assert status == 1
