@@ -24,7 +24,7 @@ def test_found_by_mdns_alone_and_played_to_the_end(lan: Lan, tmp_path: Path, cou
 def test_ten_at_once_get_their_cards(lan: Lan, tmp_path: Path) -> None:
     options = ("--players", "10", "--decks", "2")
     players = [Player(host, tmp_path, *options) for host in lan.hosts(10)]
-    wait(lambda: all(player.said_at(HAND) for player in players), 60, players)
+    wait(lambda: all(player.said_at(HAND) for player in players), 150, players)
     assert len({words(player) for player in players}) == 1
 
 
