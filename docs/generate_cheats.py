@@ -15,6 +15,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "protocol")]
 from tests.adversary.harness import Told, Verdict  # noqa: E402
 from tests.adversary.test_cheats import CHEATS  # noqa: E402
 from tests.adversary.test_lobby_cheats import LOBBY  # noqa: E402
+from tests.adversary.test_sockets import LONGER, SHORT  # noqa: E402
 
 PAGE = ROOT / "docs" / "security.md"
 BLOCK = re.compile(r"<!-- cheats -->\n.*?<!-- end -->", re.DOTALL)
@@ -44,8 +45,10 @@ def rows() -> list[str]:
         number: f"| {number} | {title} | refused | - | `test_cheat_{number}_...` |"
         for number, title in LOBBY.items()
     }
+    sockets = {told.number for told in (*SHORT, *LONGER)}
     for number, told in CHEATS.items():
-        made[number] = f"| {number} | {told.title} | {outcome(told)} | {told.players} | `[{told.name}]` |"
+        test = f"`[{told.name}]`" + ", sockets" * (number in sockets)
+        made[number] = f"| {number} | {told.title} | {outcome(told)} | {told.players} | {test} |"
     return [made[number] for number in sorted(made, key=order)]
 
 
