@@ -91,7 +91,7 @@ async def test_what_one_link_holds_back_comes_by_another_within_a_second(tmp_pat
 
     def noted(key: bytes, frame: Frame) -> bool:
         if isinstance(frame, Sync) and bob.turn >= 1:
-            asked.append((trio.current_time() - bob.table._moved_on, key))
+            asked.append((bob.table._patience.standstill(trio.current_time()), key))
         return ask(key, frame)
 
     anna.mesh.send, bob.mesh.send = held_back, noted  # type: ignore[method-assign]
