@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import ifaddr
 
+from otto_p2p.i18n import _
 from otto_protocol.errors import LocalError
 
 DEFAULT_PORT = 47701
@@ -52,17 +53,23 @@ def parse_peer(text: str) -> tuple[Address, ...]:
     if text.startswith("["):
         host, bracket, rest = text[1:].partition("]")
         if not bracket or (rest and not rest.startswith(":")):
-            raise LocalError(f"{text!r} is no address: write [IPv6]:PORT")
+            raise LocalError(_("{text} is no address: write [IPv6]:PORT").format(text=repr(text)))
         port_text = rest[1:] if rest else None
         if _literal(host) is None or ":" not in host:
-            raise LocalError(f"{text!r} is no address: there is no IPv6 address between the brackets")
+            raise LocalError(
+                _("{text} is no address: there is no IPv6 address between the brackets").format(
+                    text=repr(text)
+                )
+            )
     elif text.count(":") > 1:
         host, port_text = text, None
     else:
         host, colon, rest = text.partition(":")
         port_text = rest if colon else None
     if _literal(host) is None and not _is_name(host):
-        raise LocalError(f"{text!r} is no address: write HOST, HOST:PORT or [IPv6]:PORT")
+        raise LocalError(
+            _("{text} is no address: write HOST, HOST:PORT or [IPv6]:PORT").format(text=repr(text))
+        )
     if port_text is not None:
         return (Address(host, parse_port(port_text)),)
     return tuple(Address(host, DEFAULT_PORT + offset) for offset in range(PORTS_TO_TRY))
@@ -71,7 +78,7 @@ def parse_peer(text: str) -> tuple[Address, ...]:
 def parse_port(text: str) -> int:
     """A TCP port that can be dialled, 1..65535; raises LocalError for anything else."""
     if not re.fullmatch(r"[0-9]{1,5}", text) or not 1 <= int(text) <= 65535:
-        raise LocalError(f"{text!r} is no port: a number from 1 to 65535")
+        raise LocalError(_("{text} is no port: a number from 1 to 65535").format(text=repr(text)))
     return int(text)
 
 

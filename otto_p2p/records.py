@@ -7,6 +7,7 @@ import os
 import time
 from pathlib import Path
 
+from otto_p2p.i18n import _
 from otto_protocol.errors import LocalError
 from otto_protocol.transcript import Transcript, dump
 
@@ -42,5 +43,5 @@ def _save(transcript: Transcript, path: Path, owner: str) -> Path:
             os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
-        raise LocalError(f"{path} cannot be written: {error.strerror}") from None
+        raise LocalError(_("{path} cannot be written: {why}").format(path=path, why=error.strerror)) from None
     return path

@@ -16,6 +16,7 @@ import trio
 
 from otto_p2p.addresses import DEFAULT_PORT, PORTS_TO_TRY, Address
 from otto_p2p.frames import MAX_FRAME, Reason
+from otto_p2p.i18n import _
 from otto_protocol.errors import LocalError, OttoError
 
 CONNECT_SECONDS = 4.0  # short: a lost SYN is repeated sooner by a new attempt than by the system
@@ -153,7 +154,7 @@ def open_listeners(port: int | None) -> list[trio.SocketListener]:
     error: OSError | None = None
     for candidate in wanted:
         # A free IPv4 port may be taken for IPv6: then another free one is tried.
-        for _ in range(8 if candidate == 0 else 1):
+        for _attempt in range(8 if candidate == 0 else 1):
             try:
                 return _open_pair(candidate)
             except OSError as problem:
@@ -162,10 +163,12 @@ def open_listeners(port: int | None) -> list[trio.SocketListener]:
                     break
     assert error is not None
     if port and error.errno == errno.EADDRINUSE:
-        raise LocalError(f"port {port} is taken: choose another with --port, or leave --port out")
+        raise LocalError(
+            _("port {port} is taken: choose another with --port, or leave --port out").format(port=port)
+        )
     if port and error.errno == errno.EACCES:
-        raise LocalError(f"port {port} needs more rights: choose one above 1023")
-    raise LocalError(f"cannot listen for connections: {describe_os_error(error)}")
+        raise LocalError(_("port {port} needs more rights: choose one above 1023").format(port=port))
+    raise LocalError(_("cannot listen for connections: {why}").format(why=describe_os_error(error)))
 
 
 def listening_port(listeners: Sequence[trio.SocketListener]) -> int:

@@ -23,6 +23,7 @@ from otto_p2p import events as net
 from otto_p2p.acquaintances import Acquaintances
 from otto_p2p.addresses import parse_peer
 from otto_p2p.engine import Act, Engine, Incoming, Lacking, Leave, Nudge, Report, Vote, beginning
+from otto_p2p.i18n import _
 from otto_p2p.journal import Journal, MatchState
 from otto_p2p.journal import Result as StoredResult
 from otto_p2p.looks import told_apart
@@ -254,7 +255,9 @@ class Table:
             return unpack(Memory, stored) if stored else None
         except DecodeError:
             raise LocalError(
-                f"{self.journal.path} was written by another version of otto-p2p: move that folder away"
+                _("{path} was written by another version of otto-p2p: move that folder away").format(
+                    path=self.journal.path
+                )
             ) from None
 
     async def _begin(self) -> None:
@@ -458,7 +461,7 @@ class Table:
         for key, messages in report.answers:
             for data in messages:
                 self.mesh.send(key, frames.Game(data))
-        for key, _ in report.garbage:
+        for key, _detail in report.garbage:
             self._garbage[key] += 1
             if self._garbage[key] > GARBAGE:
                 self.mesh.drop(key)
