@@ -29,6 +29,7 @@ from otto_p2p.journal import Result as StoredResult
 from otto_p2p.looks import told_apart
 from otto_p2p.mesh import Mesh
 from otto_p2p.patience import Patience
+from otto_p2p.presence import Presence
 from otto_p2p.records import save_evidence, save_transcript
 from otto_p2p.snapshots import game_update, lobby_update
 from otto_p2p.updates import Closed, GameUpdate, MatchEnded, News, Notice, Update, Verified
@@ -64,7 +65,6 @@ FEW = 2  # so many are asked in the first second, at random: enough to get round
 SILENT = 6.0  # an attempt to start ends when a member was not heard for so long
 STUCK = 20.0  # ... or when it does not come further for so long
 CAUGHT = 2.0  # ... or so long after a member was convicted: by then all have the evidence
-ROUND_ABOUT = 2.0  # seconds: who has no link, but was heard through others since, is reached round about
 REST = 3.0  # seconds after a game before a built-in player is ready for another one
 CONSENT = 2  # so many others must want to go on without somebody before a person's peer is less patient
 VOTE_AGAIN = 1.0  # seconds between two rounds of ballots
@@ -144,16 +144,13 @@ class Table:
         self._verified: Verified | None = None  # the last shuffle whose proofs were checked here
         self._deserted = math.inf  # since when too many others are seen to have ended this match
         self._too_few = False  # whether so many are away that nothing can be decided, and the player knows
-        self._begun = 0.0  # when this match, or its resumption, began
+        self._presence = Presence((), (), 0.0)
         self._garbage: Counter[bytes] = Counter()
-        self._away: dict[bytes, str] = {}
-        self._lost_at: dict[bytes, float] = {}
         self._named: dict[int, tuple[int, ...]] = {}  # by voter of this view: whom its last ballot leaves out
         self._dropped: frozenset[bytes] = frozenset()  # whom the player does not want to wait for
         self._voted = 0.0
         self._ballots, self._balloted = 0, -math.inf  # own ones in this view; when the last one was signed
         self._wake_at: float | None = None
-        self._round_about: frozenset[bytes] = frozenset()  # who is heard through others only
         self._noted = b""  # where the players of this match were reached, as the journal has it
         self._leaving = trio.Event()
         self._for_good = False
@@ -403,19 +400,18 @@ class Table:
         assert self._nursery is not None
         self.engine = Engine(session, self.journal, partial(self._on_report, session))
         self._garbage.clear()
-        self._begun = trio.current_time()
-        self._asked = (self._begun, 0)
-        self._patience = Patience(session.start.roster.rules.turn_seconds, self.settings.grace, self._begun)
+        now = trio.current_time()
+        self._asked = (now, 0)
+        self._patience = Patience(session.start.roster.rules.turn_seconds, self.settings.grace, now)
         self._shown, self._deserted, self._too_few = None, math.inf, False
-        self._dropped = self._round_about = frozenset()
+        self._dropped = frozenset()
         self._named = {}
         self._ballots = 0
         self._names = _names(session.start.roster)
         self._verified = None
         members = [member.key for member in session.start.roster.members]
-        self._away = {key: "unlinked" for key in members if key != self.mesh.key}
-        for link in self.mesh.links():
-            self._away.pop(link.key, None)
+        others = [key for key in members if key != self.mesh.key]
+        self._presence = Presence(others, [link.key for link in self.mesh.links()], now)
         self.mesh.protect(members)
         if resumed:  # the player may be the one whom all wait for
             if session.replica.phase not in BEFORE_DEAL:  # coming back has checked all proofs again
@@ -545,12 +541,12 @@ class Table:
         """By seat: why somebody is not here, and since when (Unix seconds)."""
         assert self.engine is not None
         members = self.engine.session.start.roster.members
-        away = {seat: m.key for seat, m in enumerate(members) if m.key in self._away}
-        ago = {seat: trio.current_time() - self._lost_at.get(key, self._begun) for seat, key in away.items()}
-        now = time.time()
+        away = self._presence.away()
+        seats = {seat: away[member.key] for seat, member in enumerate(members) if member.key in away}
+        shift = time.time() - trio.current_time()
         return (
-            {seat: self._away[key] for seat, key in away.items()},
-            {seat: now - seconds for seat, seconds in ago.items()},
+            {seat: why for seat, (why, _) in seats.items()},
+            {seat: since + shift for seat, (_, since) in seats.items()},
         )
 
     def _show_away(self) -> None:
@@ -670,9 +666,10 @@ class Table:
         if self._record:
             self.mesh.send(key, frames.Here(self._record))
         await self._change(lambda: self.lobby.on_link(key))
-        if self._away.pop(key, None) is not None and self.engine is not None:
-            now = trio.current_time()
-            self._patience.returned(now - self._lost_at.pop(key, self._begun), now)
+        now = trio.current_time()
+        gone = self._presence.back(key, now)
+        if gone is not None and self.engine is not None:
+            self._patience.returned(gone, now)
             self._notify(News.LINK_BACK, self._name(key))
             self._show_away()
         if self.engine is not None:
@@ -686,25 +683,9 @@ class Table:
             self._noted = noted
             await trio.to_thread.run_sync(whereabouts.keep, self.journal, noted)
 
-    def _look_round_about(self) -> None:
-        """Say so, once, when somebody without a link is heard through others."""
-        found = set()
-        for key in self._away:
-            heard = self.mesh.last_heard(key)
-            if heard is not None and heard > max(self._lost_at.get(key, 0.0), self._begun) + ROUND_ABOUT:
-                found.add(key)
-        for key in found - self._round_about:
-            self._notify(News.ROUND_ABOUT, self._name(key))
-        self._round_about = frozenset(found)
-
     async def _on_away(self, key: bytes, why: str) -> None:
         await self._change(lambda: self.lobby.on_gone(key))
-        engine = self.engine
-        if engine is None or key not in [member.key for member in engine.session.start.roster.members]:
-            return
-        if self._away.get(key) != why:
-            self._away[key] = why
-            self._lost_at[key] = trio.current_time()
+        if self.engine is not None and self._presence.lost(key, why, trio.current_time()):
             news = {"left": News.LEFT, "lost": News.LINK_LOST, "silent": News.SILENT}[why]
             self._notify(news, self._name(key))
             self._show_away()
@@ -791,7 +772,8 @@ class Table:
     async def _tick_match(self, engine: Engine) -> None:
         session, now = engine.session, trio.current_time()
         await self._try_deal()
-        self._look_round_about()
+        for key in self._presence.found_round_about(self.mesh.last_heard):
+            self._notify(News.ROUND_ABOUT, self._name(key))
         if self.lobby.stage == Stage.DEALT and not session.at_first_deal and session.may_deal:
             await self._change(lambda: self.lobby.reached(Stage.PLAYING))
         if self.lobby.stage >= Stage.DEALT:
@@ -861,9 +843,7 @@ class Table:
         """For how many seconds each other live seat was not heard, directly or through others."""
         members = session.start.roster.members
         others = [seat for seat in session.replica.live if seat != session.seat]
-        return {
-            seat: now - max(self.mesh.last_heard(members[seat].key) or 0.0, self._begun) for seat in others
-        }
+        return {seat: self._presence.silence(members[seat].key, self.mesh.last_heard, now) for seat in others}
 
     async def _try_deal(self) -> None:
         """When all are that far: bind this seat to the roster, on disk, before its first DEAL can be made."""
