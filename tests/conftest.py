@@ -27,8 +27,9 @@ REAL = (
 # These take longest; begun last, they would keep one process waiting for the other.
 LONG = (
     "tests/adversary/",
+    "tests/protocol/test_ballots_model.py",
+    "tests/protocol/test_bots.py",
     "tests/protocol/test_lobby_model.py",
-    "tests/protocol/test_audit.py",
     "tests/protocol/test_losses.py",
 )
 CHEATS: dict[str, int] = {}  # what the games of the adversary suite add up to, over all processes
