@@ -31,6 +31,7 @@ LONG = (
     "tests/protocol/test_bots.py",
     "tests/protocol/test_lobby_model.py",
     "tests/protocol/test_losses.py",
+    "tests/protocol/test_session.py",
 )
 CHEATS: dict[str, int] = {}  # what the games of the adversary suite add up to, over all processes
 
