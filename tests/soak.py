@@ -87,9 +87,10 @@ class Soak:
             replica = engine.session.replica
             turn = replica.state.turn if replica.state is not None else 0
             now = (replica.match, replica.game, turn)
-            if now[:2] != seen[:2]:
+            if now[:2] != seen[:2]:  # what stands there until the new cards are dealt is the last game's
                 self.played += seen[1] > 0
-            self.turns += max(0, turn - (seen[2] if now[:2] == seen[:2] else 0))
+            else:
+                self.turns += max(0, turn - seen[2])
             seen = now
             if self.breaks and self.played * self.breaks >= (self.broken + 1) * self.games:
                 self._break()
