@@ -1,7 +1,7 @@
 """Many games in one process, with links that break: memory, tasks and files must level off.
 
-Run by hand: `python -m tests.soak --games 60`. A game of these three simple players takes about 200 turns, as
-many as one of three built-in players. The peers are whole ones (mesh, journal, engine, table) on the loopback
+Run by hand: `python -m tests.soak --games 60`. A game of three of these simple players takes about 200 turns,
+as many as one of three built-in players. The peers are whole ones (mesh, journal, engine, table) on the loopback
 interface; now and then a link between two of them is ended. Memory grows for two matches: a peer keeps the
 last one for those who lack its end. Ctrl-C ends it with the sums so far.
 """
@@ -31,14 +31,14 @@ from otto_protocol.phases import Phase
 from otto_protocol.roster import TableRules
 from tests.protocol.lab_games import eager
 
-PEERS = 3
 GAMES = 5  # in a match
 
 
 class Soak:
     """The peers, and what is counted."""
 
-    def __init__(self, folder: Path, games: int, breaks: int) -> None:
+    def __init__(self, folder: Path, peers: int, games: int, breaks: int) -> None:
+        self.peers = peers
         self.games = games
         self.breaks = breaks
         self.folder = folder
@@ -48,7 +48,7 @@ class Soak:
 
     async def run(self) -> None:
         async with trio.open_nursery() as nursery:
-            for place in range(PEERS):
+            for place in range(self.peers):
                 await self._open(place, nursery)
             await self._watch()
             nursery.cancel_scope.cancel()
@@ -67,7 +67,11 @@ class Soak:
         for known in self.ports:
             mesh.add_candidate((Address("127.0.0.1", known),), label="peer")
         settings = Settings(
-            f"peer {place}", TableRules(1, GAMES), automatic=PEERS, keep_transcript=False, seats=PEERS
+            f"peer {place}",
+            TableRules(1, GAMES),
+            automatic=self.peers,
+            keep_transcript=False,
+            seats=self.peers,
         )
         table = Table(settings, journal, mesh)
         self.tables.append(table)
@@ -100,7 +104,7 @@ class Soak:
 
     def _break(self) -> None:
         """A link between two peers is reset."""
-        mesh = self.tables[self.broken % PEERS].mesh
+        mesh = self.tables[self.broken % self.peers].mesh
         for link in mesh.links()[:1]:
             mesh.drop(link.key, Reason.LOST)
             self.broken += 1
@@ -134,6 +138,7 @@ def figures() -> str:
 def main() -> None:
     """Prints a line of figures now and then, and the sums at the end."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--peers", type=int, default=3)
     parser.add_argument("--games", type=int, default=60)
     parser.add_argument("--breaks", type=int, default=20, help="links that are broken, over the whole run")
     parser.add_argument("--pace", type=float, default=0.0, help="seconds that a built-in player takes")
@@ -141,7 +146,7 @@ def main() -> None:
     otto_p2p.table.PACE = options.pace
     otto_p2p.table.REST = 0.1
     with tempfile.TemporaryDirectory() as folder, contextlib.suppress(KeyboardInterrupt):
-        soak = Soak(Path(folder), options.games, options.breaks)
+        soak = Soak(Path(folder), options.peers, options.games, options.breaks)
         try:
             trio.run(soak.run)
         finally:
