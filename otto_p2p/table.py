@@ -444,6 +444,8 @@ class Table:
             await engine.stopped.wait()
             await trio.to_thread.run_sync(self.journal.finish, engine.match, None, None, MatchState.ABANDONED)
         self._notify(News.NOT_STARTED, action.cause.value, name)
+        for key in [] if engine is None else _convicts(engine.session):  # also when another one gave up first
+            await self._do(self.lobby.shun(key))
 
     def _on_report(self, session: Session, report: Report) -> None:
         """Called by the engine, in the event loop, after each visit to its thread."""
@@ -610,17 +612,20 @@ class Table:
         self._stop_engine()
         self._last = engine.session
         self._nursery.start_soon(self._keep_match, engine)
-        return self._finished()
+        return self._finished(engine.session)
 
-    def _finished(self) -> Iterable[Action]:
+    def _finished(self, session: Session | None = None) -> Iterable[Action]:
         self._wake_at = trio.current_time() + REST
-        return self.lobby.finished()
+        actions = self.lobby.finished()
+        for key in [] if session is None else _convicts(session):
+            actions = (*actions, *self.lobby.shun(key))
+        return actions
 
     async def _give_up(self, engine: Engine) -> None:
         """This seat is out of a match that is not over."""
         self._stop_engine()
         await self._keep_match(engine)
-        await self._do(self._finished())
+        await self._do(self._finished(engine.session))
 
     async def _keep_match(self, engine: Engine) -> None:
         await engine.stopped.wait()  # its thread may still be at work, and what is finished takes no more
@@ -751,7 +756,9 @@ class Table:
             self._show_lobby()
         if self.lobby.stage in (Stage.SEALED, Stage.KEYS) and self.lobby.roster is not None:
             lost = self._holds_up(self.lobby.roster, now)
-            if lost is not None:
+            if lost is not None and self.engine is not None and lost in _convicts(self.engine.session):
+                await self._change(lambda: self.lobby.shun(lost))
+            elif lost is not None:
                 await self._change(lambda: self.lobby.abandon(lost))
 
     def _holds_up(self, roster: Roster, now: float) -> bytes | None:
@@ -877,6 +884,12 @@ class Table:
 
     def _notify(self, news: News, *words: str) -> None:
         self._tell(Notice(news, words))
+
+
+def _convicts(session: Session) -> list[bytes]:
+    """The other members of a match, or of an attempt, that are convicted: one never sits down with them again."""
+    members = session.start.roster.members
+    return [members[seat].key for seat in session.convicted if seat != session.seat]
 
 
 def _names(roster: Roster) -> dict[bytes, str]:

@@ -154,7 +154,8 @@ class Lobby:
     def private(self) -> tuple[object, ...]:
         """What its record does not show but its behaviour depends on (for telling states apart)."""
         spent = tuple(self._spent.items())
-        return (self._started, self._made, self._full, self._automatic, self._resting, spent)
+        shunned = self.neighbours.shunned
+        return (self._started, self._made, self._full, self._automatic, self._resting, spent, shunned)
 
     def copy(self) -> Self:
         """An independent lobby in the same state (for exploring what may happen)."""
@@ -328,6 +329,13 @@ class Lobby:
         if self._me.stage not in (Stage.SEALED, Stage.KEYS):
             return ()
         return (*self._give_up(Cause.SILENT, key), *self._settle())
+
+    def shun(self, key: bytes) -> tuple[Action, ...]:
+        """Never sit down with `key` again, which broke a rule; an attempt with it that binds nobody is over."""
+        if key in self.neighbours.shunned:
+            return ()
+        self.neighbours.shun(key)
+        return self._settle()
 
     def finished(self) -> tuple[Action, ...]:
         """The game is over for this peer (played, left, or dropped): back to the lobby of the same table.

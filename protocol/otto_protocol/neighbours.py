@@ -15,6 +15,8 @@ class Neighbours:
     def __init__(self, me: bytes) -> None:
         self.links: frozenset[bytes] = frozenset()
         """The peers that this one has a live link to."""
+        self.shunned: frozenset[bytes] = frozenset()
+        """Those that are never there, whatever they and others say."""
         self._me = me
         self._newest: dict[bytes, Here | OtherVersion] = {}
         self._there: dict[bytes, Here] | None = None  # what `there` found, until something changes
@@ -34,6 +36,11 @@ class Neighbours:
     def unlink(self, key: bytes) -> None:
         """There is no link to this peer any more; what it said last is kept."""
         self.links -= {key}
+        self._there = None
+
+    def shun(self, key: bytes) -> None:
+        """Never count this peer as there again."""
+        self.shunned |= {key}
         self._there = None
 
     def take(self, record: Here | OtherVersion) -> bool:
@@ -56,11 +63,13 @@ class Neighbours:
         """The newest record of everybody that this peer reaches, directly or by one peer between."""
         if self._there is not None:
             return self._there
-        direct = [record for key in self.links if (record := self.newest(key)) is not None]
+        welcome = self.links - self.shunned
+        direct = [record for key in welcome if (record := self.newest(key)) is not None]
         there = {record.key: record for record in direct}
         for between in direct:
             for key in between.seated:
-                if between.reaches(key) and (record := self.newest(key)) is not None:
+                known = key not in self.shunned and between.reaches(key)
+                if known and (record := self.newest(key)) is not None:
                     there[key] = record
         self._there = there
         return there

@@ -34,7 +34,12 @@ HONEST = ("Anna", "Bob", "Cil")
 SECONDS = 150.0  # for what takes some seconds on a machine that is not busy
 PLAYED_OUT = 900.0  # for a whole game
 GO_ON = 2  # turns that are played after the cheat before the others leave, one after the other
-BEFORE_DEAL = ("key commit", "key open", "shuffle", "prove")  # nothing is at stake yet: all start again
+BEFORE_DEAL = (
+    "key commit",
+    "key open",
+    "shuffle",
+    "prove",
+)  # nothing is at stake yet: the others start again
 
 
 class OneSeat(LabTable):
@@ -160,7 +165,8 @@ async def play(told: Told, folder: Path, turn_seconds: int = 120, grace: float =
         else:
             await _go_on(told, honest)
         played.removed = {peer.name: [name for (name,) in peer.said(News.REMOVED)] for peer in honest}
-        await _go_home([*honest[1:], cheater])
+        at_table = [] if told.start in BEFORE_DEAL else [cheater]
+        await _go_home([*honest[1:], *at_table])
         await until(lambda: honest[0].ended, SECONDS)
         nursery.cancel_scope.cancel()
     return played
@@ -171,6 +177,9 @@ async def _go_on(told: Told, honest: list[Peer]) -> None:
     if told.verdict is not Verdict.HARMLESS:
         what = News.NOT_STARTED if told.start in BEFORE_DEAL else News.REMOVED
         await until(lambda: all(peer.said(what) for peer in honest), SECONDS)
+    if told.start in BEFORE_DEAL:
+        for peer in honest:
+            await peer.table._change(lambda: peer.table.lobby.set_automatic(len(honest)))  # noqa: B023  # awaited
     turn = max(peer.turn for peer in honest)
     await until(lambda: all(peer.turn >= turn + GO_ON or peer.ended for peer in honest), SECONDS)
 
@@ -197,7 +206,7 @@ def check(told: Told, played: Played) -> None:
             judged = run("verify", "--evidence", file)
             proof = f"Proven: seat {played.seat} ({CHEATER}) broke rule {rule}: "
             assert (judged.returncode, judged.stdout[: len(proof)]) == (0, proof), judged
-    ends = [_verified(played, peer, convicted and removed) for peer in played.honest if _ended(peer)]
+    ends = [_verified(told, played, peer, convicted and removed) for peer in played.honest if _ended(peer)]
     assert ends, "nobody has come to the end"
     if told.ends == "play":
         assert len(ends) == len(played.honest)
@@ -212,12 +221,17 @@ def _ended(peer: Peer) -> bool:
     return peer.ended.complete
 
 
-def _verified(played: Played, peer: Peer, expelled: bool) -> Verified:
+def _verified(told: Told, played: Played, peer: Peer, expelled: bool) -> Verified:
     """The verdict on the transcript that a peer has kept, here and by the command."""
     assert peer.ended is not None
     path = peer.ended.transcript
     assert path is not None
-    verdict = audit(load(path.read_bytes()), Drbg(b"audit"))
+    transcript = load(path.read_bytes())
+    if told.start in BEFORE_DEAL:
+        assert CHEATER not in [member.name for member in transcript.start.roster.members], (
+            "it sits there again"
+        )
+    verdict = audit(transcript, Drbg(b"audit"))
     assert isinstance(verdict, Verified), verdict
     assert verdict.results, "no game came to an end"
     convicts = [(one.seat, one.rule) for one in verdict.expelled]

@@ -46,7 +46,7 @@ def harmless(title: str, make: type[Cheat]) -> Told:
 
 
 SHORT = [
-    told("6", players=2),
+    told("6"),
     told("12", players=2),
     told("23", players=2, start="lead"),
     told("27", players=2),

@@ -608,3 +608,34 @@ def test_an_old_record_changes_nothing() -> None:
     assert a.on_here(old) == ()
     assert a.records()[KEYS[1]].ready == Ready.YES
     assert a.on_here(dataclasses.replace(a.me, counter=10**6)) == ()
+
+
+# -- who broke a rule ----------------------------------------------------------------------------------
+
+
+def test_a_shunned_peer_never_sits_there_again_and_the_others_start_without_it() -> None:
+    a, b, c = lobby(0), lobby(1), lobby(2)
+    room = Room(a, b, c)
+    room.ready(a, b, c)
+    assert a.stage == b.stage == c.stage == Stage.SEALED
+    for one in (a, b):
+        room.do(one, one.shun(c.me.key))
+    room.settle()
+    assert room.abandoned(a)[-1] == (Cause.SILENT, c.me.key)
+    room.ready(a, b, c)
+    assert set(a.me.seated) == set(b.me.seated) == {a.me.key, b.me.key}
+    assert [len(room.started(one).roster.members) for one in (a, b)] == [2, 2]
+    room.cut(a, c)
+    room.link(a, c)
+    assert c.me.key not in a.records()
+
+
+def test_a_shunned_peer_is_not_there_by_way_of_another_one_either() -> None:
+    a, b, c = lobby(0), lobby(1), lobby(2)
+    room = Room(a, b, c)
+    assert len(a.me.seated) == 3
+    room.do(a, a.shun(c.me.key))
+    room.settle()
+    assert c.me.key not in a.me.seated
+    assert c.me.key in b.records()
+    assert a.private() != b.private()
