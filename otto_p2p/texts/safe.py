@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import unicodedata
 
+from otto_p2p.looks import tagged
+
 MAX_SHOWN = 400  # characters of one piece of text from elsewhere
 
 _NEVER = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
@@ -59,4 +61,4 @@ def _escape(char: str) -> str:
 
 def with_tag(name: str, name_tag: str) -> str:
     """A person's name as it is shown."""
-    return f"{safe(name)} #{name_tag}" if name_tag else safe(name)
+    return tagged(safe(name), name_tag)
