@@ -13,9 +13,12 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from otto_p2p import frames, handshake
-from otto_protocol import audit, encoding, errors, faults, here, lobby_actions, messages, phases, roster
-from otto_protocol import transcript as transcripts
+from otto_p2p.net import frames, handshake
+from otto_protocol import encoding, errors, faults, roster
+from otto_protocol.lobby import actions as lobby_actions
+from otto_protocol.lobby import record as here
+from otto_protocol.match import audit, messages, phases
+from otto_protocol.match import transcript as transcripts
 
 DOCS = Path(__file__).parent
 PAGES = ("protocol.md", "architecture.md")

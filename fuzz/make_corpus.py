@@ -12,16 +12,16 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "protocol")]
 
 from fuzz.targets import TARGETS  # noqa: E402
-from otto_p2p import frames  # noqa: E402
-from otto_p2p.adverts import Advert, txt_record  # noqa: E402
-from otto_protocol import messages as m  # noqa: E402
+from otto_p2p.net import frames  # noqa: E402
+from otto_p2p.net.adverts import Advert, txt_record  # noqa: E402
+from otto_protocol.crypto.identity import IdentityKey  # noqa: E402
 from otto_protocol.hashing import Drbg  # noqa: E402
-from otto_protocol.here import sign_here  # noqa: E402
-from otto_protocol.identity import IdentityKey  # noqa: E402
 from otto_protocol.lab import Lab  # noqa: E402
-from otto_protocol.lobby import Lobby  # noqa: E402
+from otto_protocol.lobby.lobby import Lobby  # noqa: E402
+from otto_protocol.lobby.record import sign_here  # noqa: E402
+from otto_protocol.match import messages as m  # noqa: E402
+from otto_protocol.match.transcript import Transcript, dump  # noqa: E402
 from otto_protocol.roster import TableRules  # noqa: E402
-from otto_protocol.transcript import Transcript, dump  # noqa: E402
 
 CORPUS = ROOT / "fuzz" / "corpus"
 NAMES = sorted(TARGETS)

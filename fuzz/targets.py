@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from otto_p2p.adverts import read_advert
-from otto_p2p.frames import decode_frame, encode_frame
-from otto_protocol import messages as m
-from otto_protocol.audit import audit, judge
+from otto_p2p.net.adverts import read_advert
+from otto_p2p.net.frames import decode_frame, encode_frame
 from otto_protocol.encoding import decode, encode
 from otto_protocol.errors import DecodeError
 from otto_protocol.hashing import Drbg
-from otto_protocol.here import Here, OtherVersion, name_problem, open_here
-from otto_protocol.transcript import dump, load
+from otto_protocol.lobby.record import Here, OtherVersion, name_problem, open_here
+from otto_protocol.match import messages as m
+from otto_protocol.match.audit import audit, judge
+from otto_protocol.match.transcript import dump, load
 
 
 def value(data: bytes) -> None:

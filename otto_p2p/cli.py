@@ -72,7 +72,7 @@ def _fail(text: str, status: int = FAILED) -> int:
 def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     match options.command:
         case "join":
-            from otto_p2p import joining
+            from otto_p2p.commands import join as joining
 
             try:
                 wanted = joining.checked(options)
@@ -80,31 +80,31 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
                 return _fail(str(error), USAGE)
             return joining.join(wanted)
         case "tables":
-            from otto_p2p import listing
+            from otto_p2p.commands import tables as listing
 
             return listing.tables(as_json=options.json)
         case "doctor":
-            from otto_p2p import doctor
+            from otto_p2p.commands import doctor
 
             return doctor.doctor(options.peer, options.data_dir, options.seconds, as_json=options.json)
         case "verify":
-            from otto_p2p import verifying
+            from otto_p2p.commands import verify as verifying
 
             check = verifying.verify_evidence if options.evidence else verifying.verify
             return check(options.file)
         case "history":
-            from otto_p2p.folders import data_folder
-            from otto_p2p.history import history
+            from otto_p2p.commands.history import history
+            from otto_p2p.storage.folders import data_folder
 
             return history(data_folder(options.data_dir), as_json=options.json)
         case "rules":
             sys.stdout.write(_rules())
             return 0
         case "bench":
-            from otto_p2p import bench
+            from otto_p2p.commands import bench
 
             if options.game:
-                from otto_p2p import bench_game
+                from otto_p2p.commands import bench_game
 
                 return bench_game.run(options.json)
             return bench.run(options.json)

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from otto_protocol import moves
-from otto_protocol.phases import Phase
+from otto_protocol.lobby.seating import Obstacle
+from otto_protocol.match.phases import Phase
 from otto_protocol.roster import Member, TableRules
-from otto_protocol.rules_end import Outcome
-from otto_protocol.rules_legal import View
-from otto_protocol.seating import Obstacle
+from otto_protocol.rules import moves
+from otto_protocol.rules.end import Outcome
+from otto_protocol.rules.legal import View
 
 
 class Face(enum.Enum):

@@ -19,15 +19,15 @@ from pathlib import Path
 
 import trio
 
-import otto_p2p.table
-from otto_p2p.addresses import Address
-from otto_p2p.frames import Reason
-from otto_p2p.journal import Journal
-from otto_p2p.mesh import Mesh
-from otto_p2p.streams import listening_port, open_listeners
-from otto_p2p.table import Settings, Table
+import otto_p2p.table.table
+from otto_p2p.net.addresses import Address
+from otto_p2p.net.frames import Reason
+from otto_p2p.net.mesh import Mesh
+from otto_p2p.net.streams import listening_port, open_listeners
+from otto_p2p.storage.journal import Journal
+from otto_p2p.table.table import Settings, Table
 from otto_p2p.updates import Closed, GameUpdate
-from otto_protocol.phases import Phase
+from otto_protocol.match.phases import Phase
 from otto_protocol.roster import TableRules
 from tests.protocol.lab_games import eager
 
@@ -143,8 +143,8 @@ def main() -> None:
     parser.add_argument("--breaks", type=int, default=20, help="links that are broken, over the whole run")
     parser.add_argument("--pace", type=float, default=0.0, help="seconds that a built-in player takes")
     options = parser.parse_args()
-    otto_p2p.table.PACE = options.pace
-    otto_p2p.table.REST = 0.1
+    otto_p2p.table.table.PACE = options.pace
+    otto_p2p.table.table.REST = 0.1
     with tempfile.TemporaryDirectory() as folder, contextlib.suppress(KeyboardInterrupt):
         soak = Soak(Path(folder), options.peers, options.games, options.breaks)
         try:

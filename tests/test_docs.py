@@ -15,14 +15,14 @@ from types import ModuleType
 import pytest
 
 from otto_p2p import cli
+from otto_protocol.crypto.group import LAMBDA
+from otto_protocol.crypto.shuffle_proof import proof_bytes
 from otto_protocol.faults import PROTOCOL_RULES
-from otto_protocol.group import LAMBDA
-from otto_protocol.messages import KINDS
-from otto_protocol.shuffle import proof_bytes
+from otto_protocol.match.messages import KINDS
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("protocol/*.md")])
-SOURCES = sorted([*ROOT.glob("protocol/otto_protocol/*.py"), *ROOT.glob("otto_p2p/**/*.py")])
+SOURCES = sorted([*ROOT.glob("protocol/otto_protocol/**/*.py"), *ROOT.glob("otto_p2p/**/*.py")])
 PROTOCOL = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
 RULES = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -124,7 +124,9 @@ def test_numbers_in_the_text() -> None:
 
 def raised() -> set[str]:
     """Every rule number that the code of the protocol names."""
-    text = "".join(source.read_text(encoding="utf-8") for source in ROOT.glob("protocol/otto_protocol/*.py"))
+    text = "".join(
+        source.read_text(encoding="utf-8") for source in ROOT.glob("protocol/otto_protocol/**/*.py")
+    )
     return set(re.findall(r'"([TRP]\d+)"', text))
 
 

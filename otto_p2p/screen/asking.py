@@ -5,8 +5,8 @@ from __future__ import annotations
 from otto_p2p.ui.hints import suggestion
 from otto_p2p.ui.questions import Kind, Question, question
 from otto_p2p.updates import GameUpdate
-from otto_protocol import moves
 from otto_protocol.hashing import Rng
+from otto_protocol.rules import moves
 
 REPEATED = (Kind.EXCHANGE, Kind.COLLECT)
 """What is nearly always answered in the same way, and can be put on automatic."""

@@ -9,9 +9,8 @@ from __future__ import annotations
 from otto_p2p.i18n import pgettext
 from otto_p2p.texts.cards import codes
 from otto_p2p.ui.questions import Kind, Option, Question
-from otto_protocol import moves
-from otto_protocol.cards import LETTERS, colour, number, short
-from otto_protocol.rules import View
+from otto_protocol.rules import View, moves
+from otto_protocol.rules.cards import LETTERS, colour, number, short
 
 BY_CARD = (Kind.LEAD, Kind.ANSWER, Kind.DUEL_LAY, Kind.LOSE_CARD)
 AT_ONCE = (Kind.GUESS, Kind.EXCHANGE, Kind.OTTO)

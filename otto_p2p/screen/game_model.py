@@ -11,7 +11,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from otto_p2p.i18n import _
-from otto_p2p.looks import tags
+from otto_p2p.lookalikes import tags
 from otto_p2p.screen.asking import REPEATED, identity, identity_now, nothing_to_decide, pose
 from otto_p2p.screen.choice import Choice
 from otto_p2p.screen.moments import Stageplay
@@ -24,11 +24,10 @@ from otto_p2p.ui import asks, status
 from otto_p2p.ui.hints import hint, suggestion
 from otto_p2p.ui.questions import Kind, Option, Question
 from otto_p2p.updates import Controls, GameUpdate, News, Notice, Verified
-from otto_protocol import moves
 from otto_protocol.errors import LocalError
 from otto_protocol.hashing import Rng
-from otto_protocol.phases import BEFORE_DEAL, Phase
-from otto_protocol.rules import Outcome
+from otto_protocol.match.phases import BEFORE_DEAL, Phase
+from otto_protocol.rules import Outcome, moves
 
 LOG = 500  # lines kept
 NOTICE_SECONDS = 8.0

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from otto_p2p.addresses import parse_peer
+from otto_p2p.net.addresses import parse_peer
 from otto_p2p.updates import Closed, Controls, Update
-from otto_protocol import moves
 from otto_protocol.roster import TableRules
+from otto_protocol.rules import moves
 
 if TYPE_CHECKING:
     from outcome import Outcome  # of trio's own dependencies

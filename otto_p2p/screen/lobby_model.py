@@ -10,7 +10,7 @@ from otto_p2p.texts.safe import safe
 from otto_p2p.ui import lobby
 from otto_p2p.updates import Controls, LobbyUpdate, News, Notice, OpenTable, Person
 from otto_protocol.errors import LocalError
-from otto_protocol.here import Ready
+from otto_protocol.lobby.record import Ready
 from otto_protocol.roster import PROTOCOL_VERSION, TableRules
 
 HINT_AFTER = 10.0  # seconds alone before it is said what may be the reason

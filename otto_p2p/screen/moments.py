@@ -6,8 +6,8 @@ import enum
 from dataclasses import dataclass
 
 from otto_p2p.updates import GameUpdate
-from otto_protocol import moves
-from otto_protocol.cards import colour
+from otto_protocol.rules import moves
+from otto_protocol.rules.cards import colour
 
 HOLD = {"duel": 3.0, "otto": 5.0, "collect": 1.5}  # seconds that a moment stays after its last event
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from otto_p2p.screen.board import Board
-from otto_protocol.cards import LETTERS, colour, number, short
+from otto_protocol.rules.cards import LETTERS, colour, number, short
 
 WIDTH, HEIGHT = 5, 4
 MINI = 5  # cells of a card in one line

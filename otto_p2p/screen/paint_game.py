@@ -15,7 +15,7 @@ from otto_p2p.screen.paint_side import MEMORY_HEAD, paint_log, paint_memory
 from otto_p2p.ui import asks, status
 from otto_p2p.ui.questions import Kind, Option
 from otto_p2p.words import table_words
-from otto_protocol import moves
+from otto_protocol.rules import moves
 
 ASK = 2  # rows of the question
 BELOW = 1 + ROWS + ASK  # rows from the question down to the keys

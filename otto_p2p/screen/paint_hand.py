@@ -8,8 +8,8 @@ from otto_p2p.screen.choice import Choice, held, in_order
 from otto_p2p.screen.game_model import GameModel
 from otto_p2p.screen.paint_cards import WIDTH, paint_card
 from otto_p2p.ui.questions import Kind
-from otto_protocol.cards import number
 from otto_protocol.rules import View
+from otto_protocol.rules.cards import number
 
 ROWS = 5
 STEPS = (WIDTH + 1, WIDTH, WIDTH - 1, WIDTH - 2)  # from one card to the next; less than WIDTH: overlapping

@@ -7,7 +7,7 @@ from otto_p2p.screen.board import Board
 from otto_p2p.screen.cells import fit, wrap
 from otto_p2p.screen.lobby_model import READY, LobbyModel
 from otto_p2p.screen.paint_game import paint_keys
-from otto_p2p.texts.acquaintances import MARKS, mark_name
+from otto_p2p.texts.known_keys import MARKS, mark_name
 from otto_p2p.texts.news import open_table, rules_line
 from otto_p2p.texts.safe import safe
 from otto_p2p.ui import lobby

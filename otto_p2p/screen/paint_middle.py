@@ -13,7 +13,7 @@ from otto_p2p.screen.paint_cards import HEIGHT, WIDTH, paint_back, paint_card, p
 from otto_p2p.texts.cards import card_name, codes, colour_name
 from otto_p2p.texts.news import phase_line, progress_line
 from otto_p2p.words import table_words
-from otto_protocol.phases import BEFORE_DEAL, Phase
+from otto_protocol.match.phases import BEFORE_DEAL, Phase
 from otto_protocol.rules import SAT_OUT, View, clockwise
 
 PILES = 25  # cells of the two piles

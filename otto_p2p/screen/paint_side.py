@@ -8,8 +8,8 @@ from otto_p2p.screen.cells import fit, wrap
 from otto_p2p.screen.choice import held
 from otto_p2p.screen.game_model import Entry, GameModel
 from otto_p2p.texts.cards import sorted_cards
-from otto_protocol.cards import COLOURS, LETTERS, NUMBERS, colour, number
 from otto_protocol.rules import View, clockwise
+from otto_protocol.rules.cards import COLOURS, LETTERS, NUMBERS, colour, number
 
 MEMORY_HEAD = 6  # lines above the players
 

@@ -6,10 +6,10 @@ import asyncio
 import os
 import sys
 
-from otto_p2p.lines import encoded
 from otto_p2p.screen.app import OttoApp
 from otto_p2p.screen.guest import Guest, Peer
 from otto_p2p.screen.options import Options
+from otto_p2p.stdio import encoded
 from otto_protocol.hashing import Rng
 
 SWITCH_SECONDS = 0.0005

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from otto_p2p.i18n import N_, _
-from otto_protocol.cards import COLOURS, LETTERS, colour, number, short
+from otto_protocol.rules.cards import COLOURS, LETTERS, colour, number, short
 
 _COLOUR_NAMES = (N_("red"), N_("yellow"), N_("green"), N_("blue"))
 

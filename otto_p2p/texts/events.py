@@ -8,9 +8,8 @@ from otto_p2p.i18n import _, ngettext
 from otto_p2p.texts.cards import card_name, codes, colour_name
 from otto_p2p.texts.people import People
 from otto_p2p.updates import GameUpdate
-from otto_protocol import moves
-from otto_protocol.cards import colour
-from otto_protocol.rules import Phase, View
+from otto_protocol.rules import Phase, View, moves
+from otto_protocol.rules.cards import colour
 
 
 class Narrator:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from otto_p2p.bots import Reasoning, Why
 from otto_p2p.i18n import N_, _
+from otto_p2p.players.bots import Reasoning, Why
 from otto_p2p.texts.cards import card_name, colour_name
 from otto_p2p.texts.people import People
 

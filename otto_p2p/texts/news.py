@@ -9,10 +9,10 @@ from otto_p2p.i18n import N_, _, ngettext
 from otto_p2p.texts.people import People
 from otto_p2p.texts.safe import safe
 from otto_p2p.updates import GameUpdate, News, Notice, OpenTable
-from otto_protocol.lobby_actions import Cause
-from otto_protocol.phases import PROOFS, Phase
+from otto_protocol.lobby.actions import Cause
+from otto_protocol.lobby.seating import Lack, Obstacle
+from otto_protocol.match.phases import PROOFS, Phase
 from otto_protocol.roster import PROTOCOL_VERSION, TableRules
-from otto_protocol.seating import Lack, Obstacle
 
 _NEWS: dict[News, str] = {
     News.LINK_LOST: N_("The connection to {0} is lost; trying to get it back."),

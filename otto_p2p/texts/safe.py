@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from otto_p2p.looks import tagged
+from otto_p2p.lookalikes import tagged
 
 MAX_SHOWN = 400  # characters of one piece of text from elsewhere
 

@@ -9,9 +9,8 @@ from otto_p2p.i18n import N_, _, ngettext
 from otto_p2p.texts.cards import card_name, codes, colour_name
 from otto_p2p.texts.people import People
 from otto_p2p.ui.questions import Kind, Option, Question, opponents
-from otto_protocol import moves
-from otto_protocol.cards import COLOURS, LETTERS, NUMBERS, number
-from otto_protocol.rules import bonuses
+from otto_protocol.rules import bonuses, moves
+from otto_protocol.rules.cards import COLOURS, LETTERS, NUMBERS, number
 
 
 def asked(question: Question) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from otto_p2p import bots
 from otto_p2p.i18n import _
+from otto_p2p.players import bots
 from otto_p2p.texts.hints import because
 from otto_p2p.texts.people import People
 from otto_p2p.ui.asks import label

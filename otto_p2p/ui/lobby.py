@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Container
 
 from otto_p2p.i18n import _
-from otto_p2p.looks import tag, tags
-from otto_p2p.texts.acquaintances import who
+from otto_p2p.lookalikes import tag, tags
+from otto_p2p.texts.known_keys import who
 from otto_p2p.texts.news import obstacle, open_table, rules_line
 from otto_p2p.texts.safe import safe, with_tag
 from otto_p2p.updates import Face, LobbyUpdate, OpenTable, Person
-from otto_protocol.seating import Lack
+from otto_protocol.lobby.seating import Lack
 
 
 def names(update: LobbyUpdate) -> dict[bytes, str]:

@@ -14,9 +14,8 @@ from typing import assert_never
 
 from otto_p2p.i18n import _, pgettext
 from otto_p2p.texts.cards import colour_of
-from otto_protocol import moves
-from otto_protocol.cards import LETTERS, colour, number, short
-from otto_protocol.rules import View
+from otto_protocol.rules import View, moves
+from otto_protocol.rules.cards import LETTERS, colour, number, short
 
 
 class Kind(enum.Enum):

@@ -8,8 +8,8 @@ from otto_p2p.texts.news import awaited_name, verified_line
 from otto_p2p.texts.people import People
 from otto_p2p.texts.results import points
 from otto_p2p.updates import GameUpdate
-from otto_protocol.cards import LETTERS, NUMBERS
 from otto_protocol.rules import SAT_OUT, View, clockwise
+from otto_protocol.rules.cards import LETTERS, NUMBERS
 
 
 def dealt(view: View) -> bool:

@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from otto_protocol import moves
-from otto_protocol.audit import Verdict, audit
+from otto_protocol.crypto.identity import IdentityKey
 from otto_protocol.hashing import Rng, random_below
-from otto_protocol.here import seating_rank, sign_ready
-from otto_protocol.identity import IdentityKey
+from otto_protocol.lobby.record import seating_rank, sign_ready
+from otto_protocol.match.audit import Verdict, audit
+from otto_protocol.match.session import Outgoing, Session
+from otto_protocol.match.transcript import Transcript
 from otto_protocol.roster import PROTOCOL_VERSION, RULES_VERSION, Member, Roster, Start, TableRules
-from otto_protocol.rules_legal import View
-from otto_protocol.session import Outgoing, Session
-from otto_protocol.transcript import Transcript
+from otto_protocol.rules import moves
+from otto_protocol.rules.legal import View
 
 Chooser = Callable[[View, Sequence[moves.Move]], moves.Move]
 

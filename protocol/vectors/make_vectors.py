@@ -17,10 +17,21 @@ from message_vectors import message_vectors
 from proof_vectors import heals, key_proofs, share_proofs, shuffles
 from vector_parts import File, Vector, file, flipped, point, refused, scalar, seed, text, texts
 
-from otto_protocol import commitments, identity, proofs, shuffle
-from otto_protocol.deck import MAX_CARDS, card_points
+from otto_protocol.crypto import commitments, identity, proofs
+from otto_protocol.crypto import shuffle_proof as shuffle
+from otto_protocol.crypto.deck import MAX_CARDS, card_points
+from otto_protocol.crypto.group import (
+    LAMBDA,
+    G,
+    Q,
+    challenge_scalar,
+    encode_scalar,
+    hash_to_group,
+    msm,
+    mul,
+    neg,
+)
 from otto_protocol.encoding import Value, encode
-from otto_protocol.group import LAMBDA, G, Q, challenge_scalar, encode_scalar, hash_to_group, msm, mul, neg
 from otto_protocol.hashing import Drbg, random_below, shuffled, tagged_hash
 
 ED25519_P = 2**255 - 19

@@ -8,10 +8,10 @@ from typing import Any
 
 from vector_parts import File, Vector, file, flipped, seed
 
-from otto_protocol import messages as m
+from otto_protocol.crypto.identity import IdentityKey
 from otto_protocol.encoding import AtMost, Exactly, Max, Value, encode, to_value
 from otto_protocol.hashing import Drbg, random_below
-from otto_protocol.identity import IdentityKey
+from otto_protocol.match import messages as m
 
 SEAT = 3
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from vector_parts import File, Vector, file, flipped, point, scalar, seed, text, texts
 
-from otto_protocol import heal, proofs, shuffle
-from otto_protocol.deck import Deck, decode_deck, encode_deck, open_deck
-from otto_protocol.group import G, Point, Q, add, mul_base_secret, mul_secret, neg
+from otto_protocol.crypto import heal, proofs
+from otto_protocol.crypto import shuffle_proof as shuffle
+from otto_protocol.crypto.deck import Deck, decode_deck, encode_deck, open_deck
+from otto_protocol.crypto.group import G, Point, Q, add, mul_base_secret, mul_secret, neg
+from otto_protocol.crypto.shuffle import Witness
 from otto_protocol.hashing import Drbg
-from otto_protocol.mix import Witness
 
 
 def malformed(proof: str, response_at: int) -> list[tuple[str, str]]:

@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from otto_protocol import moves
-from otto_protocol.cards import number
 from otto_protocol.hashing import Drbg, tagged_hash
 from otto_protocol.lab import Lab
-from otto_protocol.replica import Replica
-from otto_protocol.rules_legal import View
-from otto_protocol.session import StepDone, ViewOpened
-from otto_protocol.transcript import dump
+from otto_protocol.match.replica import Replica
+from otto_protocol.match.session import StepDone, ViewOpened
+from otto_protocol.match.transcript import dump
+from otto_protocol.rules import moves
+from otto_protocol.rules.cards import number
+from otto_protocol.rules.legal import View
 
 TARGET = Path(__file__).with_name("match.json")
 

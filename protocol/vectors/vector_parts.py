@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from otto_protocol.group import Point, mul_base_secret, random_scalar
+from otto_protocol.crypto.group import Point, mul_base_secret, random_scalar
 from otto_protocol.hashing import Drbg, tagged_hash
 
 Vector = dict[str, Any]

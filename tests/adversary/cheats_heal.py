@@ -6,11 +6,12 @@ import dataclasses
 import functools
 from collections.abc import Callable, Iterable
 
-from otto_protocol import heal, healing, proofs
-from otto_protocol import messages as m
-from otto_protocol.deck import Ciphertext, decode_deck, encode_deck
-from otto_protocol.group import G, add, decode_point, neg
-from otto_protocol.speaker import Note
+from otto_protocol.crypto import heal, proofs
+from otto_protocol.crypto.deck import Ciphertext, decode_deck, encode_deck
+from otto_protocol.crypto.group import G, add, decode_point, neg
+from otto_protocol.match import heal_steps as healing
+from otto_protocol.match import messages as m
+from otto_protocol.match.speaker import Note
 from tests.adversary.cheats_keys import RNG, dropped, duplicate, flipped, mul_base, replaced
 from tests.adversary.harness import A, Cheat, E, Sent, Silent, Table, cheat, instead
 

@@ -7,14 +7,15 @@ import dataclasses
 import functools
 from collections.abc import Callable, Iterable
 
-from otto_protocol import messages as m
-from otto_protocol import proofs, shuffle
-from otto_protocol.commitments import commit
-from otto_protocol.deck import decode_deck, encode_deck
+from otto_protocol.crypto import proofs
+from otto_protocol.crypto import shuffle_proof as shuffle
+from otto_protocol.crypto.commitments import commit
+from otto_protocol.crypto.deck import decode_deck, encode_deck
+from otto_protocol.crypto.group import G, Point, Q, add, decode_point, encode_scalar, mul, neg
 from otto_protocol.encoding import encode, pack
-from otto_protocol.group import G, Point, Q, add, decode_point, encode_scalar, mul, neg
 from otto_protocol.hashing import Drbg
-from otto_protocol.speaker import Note
+from otto_protocol.match import messages as m
+from otto_protocol.match.speaker import Note
 from tests.adversary.harness import A, Cheat, E, Instead, Sent, Silent, Table, cheat, instead
 
 RNG = Drbg(b"a cheat's own randomness")

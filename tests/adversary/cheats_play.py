@@ -6,11 +6,11 @@ import dataclasses
 import functools
 from collections.abc import Callable, Iterable
 
-from otto_protocol import messages as m
-from otto_protocol.cards import number
-from otto_protocol.commitments import commit
+from otto_protocol.crypto.commitments import commit
 from otto_protocol.hashing import tagged_hash
-from otto_protocol.speaker import Note
+from otto_protocol.match import messages as m
+from otto_protocol.match.speaker import Note
+from otto_protocol.rules.cards import number
 from tests.adversary.harness import (
     A,
     Cheat,

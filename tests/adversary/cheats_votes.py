@@ -6,8 +6,8 @@ import dataclasses
 import functools
 from collections.abc import Callable, Iterable
 
-from otto_protocol import messages as m
-from otto_protocol.session import MAX_AHEAD
+from otto_protocol.match import messages as m
+from otto_protocol.match.session import MAX_AHEAD
 from tests.adversary.harness import A, Cheat, E, Sent, Silent, Table, X, cheat
 
 Votes = Callable[[Table], Iterable[m.Message]]

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from otto_protocol import proofs, shuffle
-from otto_protocol.group import Point
+from otto_protocol.crypto import proofs
+from otto_protocol.crypto import shuffle_proof as shuffle
+from otto_protocol.crypto.group import Point
 from otto_protocol.hashing import Rng
 
 

@@ -14,19 +14,19 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from otto_protocol import messages as m
-from otto_protocol import moves
-from otto_protocol.audit import Proven, Verified, audit, judge
-from otto_protocol.cards import number
 from otto_protocol.errors import DecodeError, PeerFault
 from otto_protocol.hashing import Drbg
 from otto_protocol.lab import Chooser, Lab
-from otto_protocol.phases import BEFORE_DEAL, Phase
+from otto_protocol.match import messages as m
+from otto_protocol.match.audit import Proven, Verified, audit, judge
+from otto_protocol.match.phases import BEFORE_DEAL, Phase
+from otto_protocol.match.session import Convicted, Conviction, Outgoing, Session
+from otto_protocol.match.speaker import Note
+from otto_protocol.match.transcript import Transcript, dump, load
 from otto_protocol.roster import TableRules
-from otto_protocol.rules_legal import View
-from otto_protocol.session import Convicted, Conviction, Outgoing, Session
-from otto_protocol.speaker import Note
-from otto_protocol.transcript import Transcript, dump, load
+from otto_protocol.rules import moves
+from otto_protocol.rules.cards import number
+from otto_protocol.rules.legal import View
 from tests.protocol.lab_games import duellist, eager, patient
 
 LIMIT = 20_000  # rounds of a table: more is a table that never comes to rest

@@ -14,16 +14,16 @@ from typing import Any
 
 import trio
 
-from otto_p2p.engine import Report
-from otto_p2p.frames import Game
-from otto_p2p.table import Settings, Table
+from otto_p2p.net.frames import Game
+from otto_p2p.table.engine import Report
+from otto_p2p.table.table import Settings, Table
 from otto_p2p.updates import News
-from otto_protocol import messages as m
-from otto_protocol.audit import Verified, audit
 from otto_protocol.hashing import Drbg
-from otto_protocol.lobby_actions import Cause
-from otto_protocol.session import Conviction, Session
-from otto_protocol.transcript import load
+from otto_protocol.lobby.actions import Cause
+from otto_protocol.match import messages as m
+from otto_protocol.match.audit import Verified, audit
+from otto_protocol.match.session import Conviction, Session
+from otto_protocol.match.transcript import load
 from tests.adversary.harness import Cheat, Sent, Told, Verdict, moment
 from tests.adversary.harness import Table as LabTable
 from tests.e2e.program import run

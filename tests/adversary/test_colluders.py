@@ -12,17 +12,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from otto_protocol import messages as m
-from otto_protocol.deck import card_of, card_points
+from otto_protocol.crypto.deck import card_of, card_points
+from otto_protocol.crypto.group import POINT_BYTES, Point, add, decode_point, encode_scalar, mul, sub
+from otto_protocol.crypto.identity import IdentityKey
 from otto_protocol.errors import DecodeError
-from otto_protocol.group import POINT_BYTES, Point, add, decode_point, encode_scalar, mul, sub
 from otto_protocol.hashing import Drbg
-from otto_protocol.identity import IdentityKey
 from otto_protocol.lab import Lab
-from otto_protocol.phases import Phase
+from otto_protocol.match import messages as m
+from otto_protocol.match.phases import Phase
+from otto_protocol.match.session import Outgoing, Session
+from otto_protocol.match.transcript import dump
 from otto_protocol.roster import TableRules
-from otto_protocol.session import Outgoing, Session
-from otto_protocol.transcript import dump
 from tests.protocol.lab_games import eager
 
 VICTIM = 1

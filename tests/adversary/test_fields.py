@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from otto_protocol import messages as m
+from otto_protocol.crypto.group import G
 from otto_protocol.errors import DecodeError, PeerFault
-from otto_protocol.group import G
 from otto_protocol.hashing import Drbg
-from otto_protocol.phases import Phase
-from otto_protocol.replica import Replica, Spoken, StepFaults
+from otto_protocol.match import messages as m
+from otto_protocol.match.phases import Phase
+from otto_protocol.match.replica import Replica, Spoken, StepFaults
 from tests.adversary.harness import Table, moments
 
 RNG = Drbg(b"weights")

@@ -6,11 +6,13 @@ import dataclasses
 
 import pytest
 
-from otto_protocol.audit import Failed, audit
+from otto_protocol.crypto.identity import IdentityKey
 from otto_protocol.encoding import pack
 from otto_protocol.errors import DecodeError
 from otto_protocol.hashing import Drbg
-from otto_protocol.here import (
+from otto_protocol.lobby.actions import Action, Started
+from otto_protocol.lobby.lobby import Lobby
+from otto_protocol.lobby.record import (
     HERE_TAG,
     Here,
     OtherVersion,
@@ -22,9 +24,7 @@ from otto_protocol.here import (
     sign_here,
     sign_ready,
 )
-from otto_protocol.identity import IdentityKey
-from otto_protocol.lobby import Lobby
-from otto_protocol.lobby_actions import Action, Started
+from otto_protocol.match.audit import Failed, audit
 from otto_protocol.roster import Member, TableRules
 from tests.adversary.harness import COUNT, moments
 

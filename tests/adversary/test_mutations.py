@@ -14,27 +14,19 @@ from typing import Any
 import msgpack
 import pytest
 
-from otto_protocol import (
-    ballots,
-    commitments,
-    heal,
-    messages,
-    plays,
-    points,
-    proofs,
-    replica,
-    rules,
-    rules_apply,
-    shuffle,
-    speaker,
-)
-from otto_protocol import session as sessions
-from otto_protocol.deck import decode_deck
+from otto_protocol import rules
+from otto_protocol.crypto import commitments, heal, proofs
+from otto_protocol.crypto import shuffle_proof as shuffle
+from otto_protocol.crypto.deck import decode_deck
+from otto_protocol.crypto.group import G, decode_point
 from otto_protocol.errors import DecodeError, OttoError, PeerFault
-from otto_protocol.group import G, decode_point
-from otto_protocol.plays import check_play
-from otto_protocol.replica import Replica
-from otto_protocol.session import Session
+from otto_protocol.match import ballots, messages, plays, replica, speaker
+from otto_protocol.match import session as sessions
+from otto_protocol.match import signed_points as points
+from otto_protocol.match.plays import check_play
+from otto_protocol.match.replica import Replica
+from otto_protocol.match.session import Session
+from otto_protocol.rules import apply as rules_apply
 from tests.adversary import harness
 from tests.adversary.harness import play
 from tests.adversary.test_cheats import CHEATS

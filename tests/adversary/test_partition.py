@@ -6,12 +6,12 @@ import functools
 
 import pytest
 
-from otto_protocol.audit import Proven, judge
 from otto_protocol.errors import DecodeError
 from otto_protocol.hashing import Drbg
-from otto_protocol.phases import Phase
-from otto_protocol.session import Session
-from otto_protocol.transcript import dump, load
+from otto_protocol.match.audit import Proven, judge
+from otto_protocol.match.phases import Phase
+from otto_protocol.match.session import Session
+from otto_protocol.match.transcript import dump, load
 from tests.adversary.harness import COUNT, Table, moments
 
 BRIDGE = 2

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from otto_p2p import bots, i18n, verifying
+from otto_p2p import i18n
 from otto_p2p.cli import main
-from otto_protocol import messages as m
+from otto_p2p.commands import verify as verifying
+from otto_p2p.players import bots
 from otto_protocol.hashing import Drbg
 from otto_protocol.lab import Lab
+from otto_protocol.match import messages as m
+from otto_protocol.match.transcript import Transcript, dump
 from otto_protocol.roster import TableRules
-from otto_protocol.transcript import Transcript, dump
 
 SAMPLES = 12  # tests/protocol/test_audit.py has many more
 

@@ -7,15 +7,15 @@ from collections.abc import Callable
 
 import trio
 
-from otto_p2p.addresses import Address, Interface, list_interfaces, own_addresses, to_dial, usable
-from otto_p2p.adverts import Advert
-from otto_p2p.discovery import AdvertGone, AdvertSeen, Discovery, DiscoveryEvent
-from otto_p2p.events import Event, FrameFrom
-from otto_p2p.frames import Game, Reason
-from otto_p2p.mesh import Mesh
-from otto_p2p.streams import CONNECT_SECONDS, LinkError, describe_os_error, listening_port, open_listeners
+from otto_p2p.net.addresses import Address, Interface, list_interfaces, own_addresses, to_dial, usable
+from otto_p2p.net.adverts import Advert
+from otto_p2p.net.discovery import AdvertGone, AdvertSeen, Discovery, DiscoveryEvent
+from otto_p2p.net.events import Event, FrameFrom
+from otto_p2p.net.frames import Game, Reason
+from otto_p2p.net.mesh import Mesh
+from otto_p2p.net.streams import CONNECT_SECONDS, LinkError, describe_os_error, listening_port, open_listeners
+from otto_protocol.crypto.identity import IdentityKey
 from otto_protocol.hashing import Drbg
-from otto_protocol.identity import IdentityKey
 from tests.lan.lab import Host
 from tests.lan.players import PATIENCE
 

@@ -11,10 +11,10 @@ from collections.abc import AsyncIterator
 import pytest
 import trio
 
-from otto_p2p.addresses import Address, parse_peer
-from otto_p2p.discovery import browse_once
-from otto_p2p.events import PeerDown
-from otto_p2p.frames import Game, Reason
+from otto_p2p.net.addresses import Address, parse_peer
+from otto_p2p.net.discovery import browse_once
+from otto_p2p.net.events import PeerDown
+from otto_p2p.net.frames import Game, Reason
 from tests.lan.lab import Host, Lan
 from tests.lan.measure_games import LONG
 from tests.lan.peers import LanPeer, until

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from otto_p2p.events import PeerDown, PeerSilent
-from otto_p2p.frames import Reason
+from otto_p2p.net.events import PeerDown, PeerSilent
+from otto_p2p.net.frames import Reason
 from tests.lan.lab import Host, Lan
 from tests.lan.peers import LanPeer, until
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import trio
 
-from otto_p2p.addresses import Address
-from otto_p2p.journal import Journal
-from otto_p2p.mesh import Mesh
-from otto_p2p.peer import play_by_itself
-from otto_p2p.streams import listening_port, open_listeners
-from otto_p2p.table import Settings, Table
+from otto_p2p.net.addresses import Address
+from otto_p2p.net.mesh import Mesh
+from otto_p2p.net.streams import listening_port, open_listeners
+from otto_p2p.storage.journal import Journal
+from otto_p2p.table.peer import play_by_itself
+from otto_p2p.table.table import Settings, Table
 from otto_p2p.updates import Closed, GameUpdate, MatchEnded, News, Notice, Update
 from otto_protocol.roster import TableRules
 

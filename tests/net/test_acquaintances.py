@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import trio
 
-import otto_p2p.journal
-import otto_p2p.table
-from otto_p2p.acquaintances import Acquaintances
-from otto_p2p.journal import Journal, Known
-from otto_p2p.table import Settings
+import otto_p2p.storage.journal
+import otto_p2p.table.table
+from otto_p2p.storage.journal import Journal, Known
+from otto_p2p.table.known_keys import Acquaintances
+from otto_p2p.table.table import Settings
 from otto_p2p.updates import Acquaintance, Face, LobbyUpdate
 from otto_protocol.roster import TableRules
 from tests.net.tables import Peer, introduce, until
@@ -49,7 +49,7 @@ def test_two_old_friends_of_one_name_are_both_known() -> None:
 
 
 def test_the_longest_unseen_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(otto_p2p.journal, "MAX_PEOPLE", 3)
+    monkeypatch.setattr(otto_p2p.storage.journal, "MAX_PEOPLE", 3)
     journal = Journal(tmp_path / "identity")
     for hour in range(6):
         monkeypatch.setattr(time, "time", lambda hour=hour: 3600.0 * hour)
@@ -76,7 +76,7 @@ def seen(peer: Peer) -> dict[str, Acquaintance | None]:
 async def test_a_face_becomes_known_by_a_game_and_not_by_sitting_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(otto_p2p.table, "COUNTDOWN", 0.0)
+    monkeypatch.setattr(otto_p2p.table.table, "COUNTDOWN", 0.0)
     anna, bob, stranger = (person(tmp_path, name) for name in ("Anna", "Bob", "Stranger"))
     built_in = Peer(
         tmp_path, "Cil", Settings("Cil", TableRules(1, 1, 0), 4, automatic=3, keep_transcript=False)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from otto_p2p.addresses import (
+from otto_p2p.net.addresses import (
     DEFAULT_PORT,
     PORTS_TO_TRY,
     Address,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import trio
 
-from otto_p2p.admission import Bucket, Gate, Ticket
+from otto_p2p.net.admission import Bucket, Gate, Ticket
 
 
 class Clock:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from zeroconf import ServiceInfo
 
-from otto_p2p.addresses import Address
-from otto_p2p.adverts import SERVICE_TYPE, Advert, by_table, cut_utf8, read_advert, txt_record
+from otto_p2p.net.addresses import Address
+from otto_p2p.net.adverts import SERVICE_TYPE, Advert, by_table, cut_utf8, read_advert, txt_record
 from otto_protocol.roster import PROTOCOL_VERSION
 
 ADVERT = Advert(bytes(range(32)), b"nonce6", "Ann", bytes(16), "red otter", 2, 4, True, False, 47701)

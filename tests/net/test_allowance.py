@@ -11,18 +11,18 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from otto_p2p import allowance as allowances
-from otto_p2p import engine as engines
-from otto_p2p.allowance import ANOTHER, Allowance, voter
-from otto_p2p.engine import Engine, Incoming, Lacking, Report, Vote
-from otto_p2p.frames import Game
-from otto_p2p.journal import Journal
-from otto_p2p.mesh import Mesh
-from otto_p2p.table import OFTEN, RARELY, TICK, Settings, Table
-from otto_protocol import messages as m
+from otto_p2p.net.frames import Game
+from otto_p2p.net.mesh import Mesh
+from otto_p2p.storage.journal import Journal
+from otto_p2p.table import ballot_limits as allowances
+from otto_p2p.table import engine as engines
+from otto_p2p.table.ballot_limits import ANOTHER, Allowance, voter
+from otto_p2p.table.engine import Engine, Incoming, Lacking, Report, Vote
+from otto_p2p.table.table import OFTEN, RARELY, TICK, Settings, Table
 from otto_protocol.encoding import pack
 from otto_protocol.hashing import Drbg
 from otto_protocol.lab import Lab
+from otto_protocol.match import messages as m
 from tests.net.tables import Peer, introduce, settings, until
 
 ANNA, BOB, FLOOD = range(3)  # seats

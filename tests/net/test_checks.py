@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from otto_p2p import checks, i18n
-from otto_p2p.addresses import Interface
-from otto_p2p.checks import State
-from otto_p2p.doctor import check_met, check_typed, shown
-from otto_p2p.meeting import Meeting, Met
+from otto_p2p import i18n
+from otto_p2p.commands import doctor_checks as checks
+from otto_p2p.commands.doctor import check_met, check_typed, shown
+from otto_p2p.commands.doctor_checks import State
+from otto_p2p.commands.doctor_meeting import Meeting, Met
+from otto_p2p.net.addresses import Interface
 from otto_protocol.roster import PROTOCOL_VERSION
 
 

@@ -12,11 +12,11 @@ from contextlib import asynccontextmanager
 import pytest
 import trio
 
-from otto_p2p import discovery
-from otto_p2p.addresses import Address, Interface
-from otto_p2p.adverts import Advert
-from otto_p2p.discovery import AdvertGone, AdvertSeen, Discovery, DiscoveryEvent, DiscoveryTrouble
-from otto_p2p.responder import Heard, NotReady, Place, families
+from otto_p2p.net import discovery
+from otto_p2p.net.addresses import Address, Interface
+from otto_p2p.net.adverts import Advert
+from otto_p2p.net.discovery import AdvertGone, AdvertSeen, Discovery, DiscoveryEvent, DiscoveryTrouble
+from otto_p2p.net.responder import Heard, NotReady, Place, families
 
 ANN = Advert(bytes(range(32)), b"nonce6", "Ann", bytes(16), "red otter", 1, 4, False, False, 47701)
 ME = dataclasses.replace(ANN, key=bytes(32), name="me")

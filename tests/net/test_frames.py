@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from otto_p2p.frames import (
+from otto_p2p.net.frames import (
     KINDS,
     MAX_FRAME,
     MAX_GAME,

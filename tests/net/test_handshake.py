@@ -9,9 +9,9 @@ import pytest
 import trio
 import trio.testing
 
-from otto_p2p import handshake
-from otto_p2p.frames import Reason
-from otto_p2p.handshake import (
+from otto_p2p.net import handshake
+from otto_p2p.net.frames import Reason
+from otto_p2p.net.handshake import (
     MAGIC,
     ClientHello,
     ClientProof,
@@ -25,11 +25,11 @@ from otto_p2p.handshake import (
     finish,
     open_half,
 )
-from otto_p2p.streams import FrameStream, LinkError
-from otto_p2p.tls import Credentials, make_credentials
+from otto_p2p.net.streams import FrameStream, LinkError
+from otto_p2p.net.tls import Credentials, make_credentials
+from otto_protocol.crypto.identity import IdentityKey
 from otto_protocol.encoding import pack, unpack
 from otto_protocol.hashing import Drbg
-from otto_protocol.identity import IdentityKey
 from tests.net.virtual_lan import credentials
 
 Outcome = tuple[FrameStream, Peer] | LinkError

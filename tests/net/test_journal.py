@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from otto_p2p.journal import Journal, MatchState, Result, open_bot, open_identity
-from otto_p2p.journal_disk import JournalError, JournalInUse
+from otto_p2p.storage.files import JournalError, JournalInUse
+from otto_p2p.storage.journal import Journal, MatchState, Result, open_bot, open_identity
 from otto_protocol.errors import LocalError
 
 MATCH = b"m" * 32
@@ -120,7 +120,7 @@ def test_two_peers_with_one_data_folder_are_two_players(tmp_path: Path) -> None:
 HOLDER = """
 import sys, time
 from pathlib import Path
-from otto_p2p.journal import open_identity
+from otto_p2p.storage.journal import open_identity
 book = open_identity(Path(sys.argv[1]))
 book.begin(b"m" * 32, b"start", b"s" * 32)
 number = 0

@@ -18,11 +18,11 @@ from pathlib import Path
 
 import pytest
 
-from otto_p2p.journal import Journal
-from otto_p2p.journal_disk import JournalError
+from otto_p2p.storage.files import JournalError
+from otto_p2p.storage.journal import Journal
 from otto_protocol.encoding import pack
-from otto_protocol.phases import Phase
-from otto_protocol.session import Outgoing
+from otto_protocol.match.phases import Phase
+from otto_protocol.match.session import Outgoing
 from tests.protocol.losing_tables import BIG, LosingTable, checked_once
 
 Records = list[tuple[bytes, bytes]]

@@ -9,10 +9,10 @@ from typing import Any, cast
 import trio
 from trio.testing import MockClock
 
-from otto_p2p.frames import Beat, Game, encode_frame
-from otto_p2p.handshake import Peer
-from otto_p2p.link import Limits, Link, Timing
-from otto_p2p.streams import Flight, FrameStream
+from otto_p2p.net.frames import Beat, Game, encode_frame
+from otto_p2p.net.handshake import Peer
+from otto_p2p.net.link import Limits, Link, Timing
+from otto_p2p.net.streams import Flight, FrameStream
 
 BEAT = encode_frame(Beat())
 

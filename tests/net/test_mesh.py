@@ -8,10 +8,10 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from otto_p2p.addresses import Address
-from otto_p2p.events import DialFailed, FrameFrom, PeerDown, PeerSilent, PeerUp
-from otto_p2p.frames import Game, Here, Reason, Sync
-from otto_p2p.link import Timing
+from otto_p2p.net.addresses import Address
+from otto_p2p.net.events import DialFailed, FrameFrom, PeerDown, PeerSilent, PeerUp
+from otto_p2p.net.frames import Game, Here, Reason, Sync
+from otto_p2p.net.link import Timing
 from tests.net.virtual_lan import VirtualPeer, fully_linked, introduce, one_stream_each, peers
 
 

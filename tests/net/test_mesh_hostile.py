@@ -10,13 +10,13 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from otto_p2p.events import FrameFrom, PeerDown, PeerSilent, PeerUp, StrangerRefused
-from otto_p2p.frames import Beat, Game, Heard, PeerHint, Peers, Reason, encode_frame
-from otto_p2p.handshake import Self, finish, open_half
-from otto_p2p.link import Limits, Timing
-from otto_p2p.streams import FrameStream
+from otto_p2p.net.events import FrameFrom, PeerDown, PeerSilent, PeerUp, StrangerRefused
+from otto_p2p.net.frames import Beat, Game, Heard, PeerHint, Peers, Reason, encode_frame
+from otto_p2p.net.handshake import Self, finish, open_half
+from otto_p2p.net.link import Limits, Timing
+from otto_p2p.net.streams import FrameStream
+from otto_protocol.crypto.identity import IdentityKey
 from otto_protocol.hashing import Drbg
-from otto_protocol.identity import IdentityKey
 from tests.net.virtual_lan import VirtualPeer, credentials, fully_linked, introduce, peers
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from otto_p2p.patience import RETURNING, UNHEARD, Patience
+from otto_p2p.table.deadlines import RETURNING, UNHEARD, Patience
 
 HEARD = {1: 0.5, 2: 0.5}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from otto_p2p.presence import ROUND_ABOUT, Presence
+from otto_p2p.table.absences import ROUND_ABOUT, Presence
 
 ANNA, BOB, STRANGER = b"anna", b"bob", b"stranger"
 

@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager
 
 import trio
 
-from otto_p2p.addresses import Address
-from otto_p2p.events import PeerDown
-from otto_p2p.frames import Game
-from otto_p2p.mesh import Mesh
-from otto_p2p.streams import listening_port, open_listeners
+from otto_p2p.net.addresses import Address
+from otto_p2p.net.events import PeerDown
+from otto_p2p.net.frames import Game
+from otto_p2p.net.mesh import Mesh
+from otto_p2p.net.streams import listening_port, open_listeners
+from otto_protocol.crypto.identity import IdentityKey
 from otto_protocol.hashing import Drbg
-from otto_protocol.identity import IdentityKey
 from tests.net.virtual_lan import credentials
 
 CYCLES = 200 if os.environ.get("OTTO_LONG") else 30

@@ -9,9 +9,9 @@ import pytest
 import trio
 import trio.testing
 
-from otto_p2p.addresses import DEFAULT_PORT, PORTS_TO_TRY, Address
-from otto_p2p.frames import Reason
-from otto_p2p.streams import FrameStream, LinkError, dial_tcp, listening_port, open_listeners
+from otto_p2p.net.addresses import DEFAULT_PORT, PORTS_TO_TRY, Address
+from otto_p2p.net.frames import Reason
+from otto_p2p.net.streams import FrameStream, LinkError, dial_tcp, listening_port, open_listeners
 from otto_protocol.errors import LocalError
 
 

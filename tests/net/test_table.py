@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 import trio
 
-import otto_p2p.table
-from otto_p2p.frames import Frame, Game, Sync
-from otto_p2p.journal import MatchState
+import otto_p2p.table.table
+from otto_p2p.net.frames import Frame, Game, Sync
+from otto_p2p.storage.journal import MatchState
 from otto_p2p.updates import News
 from otto_protocol.encoding import pack, unpack
-from otto_protocol.here import Stage
-from otto_protocol.lobby_actions import Memory
+from otto_protocol.lobby.actions import Memory
+from otto_protocol.lobby.record import Stage
 from tests.net.tables import Peer, introduce, settings, until
 
 
@@ -154,7 +154,7 @@ def again(folder: Path, names: Iterable[str], *, forgetful: bool = False) -> lis
 async def test_a_match_that_all_others_have_ended_can_be_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(otto_p2p.table, "DESERTED", 1.0)
+    monkeypatch.setattr(otto_p2p.table.table, "DESERTED", 1.0)
     await lost(three(tmp_path))
     others, (back,) = again(tmp_path, ("Anna", "Bob"), forgetful=True), again(tmp_path, ("Cil",))
     stored = back.journal.recall("lobby")
@@ -177,8 +177,10 @@ async def test_too_few_are_told_that_they_wait_and_that_the_others_have_ended(
     assert not any(peer.said(News.TOO_FEW) or peer.said(News.PUT_OUT) for peer in peers)
     assert peers[0].game is not None
     names = [member.name for member in peers[0].game.members]
-    monkeypatch.setattr(otto_p2p.table, "TOO_FEW", 1.0)  # only now: a slow machine is silent for a second
-    monkeypatch.setattr(otto_p2p.table, "DESERTED", 1.0)
+    monkeypatch.setattr(
+        otto_p2p.table.table, "TOO_FEW", 1.0
+    )  # only now: a slow machine is silent for a second
+    monkeypatch.setattr(otto_p2p.table.table, "DESERTED", 1.0)
     back, others = again(tmp_path, names[2:]), again(tmp_path, names[:2], forgetful=True)
     async with running(back) as nursery:
         await until(lambda: all(peer.said(News.TOO_FEW) for peer in back))

@@ -10,14 +10,14 @@ from typing import Any, TypeVar
 import trio
 import trio.testing
 
-from otto_p2p.addresses import Address
-from otto_p2p.events import Event, FrameFrom, PeerDown
-from otto_p2p.frames import Game, Reason
-from otto_p2p.mesh import Mesh
-from otto_p2p.streams import LinkError
-from otto_p2p.tls import Credentials, make_credentials
+from otto_p2p.net.addresses import Address
+from otto_p2p.net.events import Event, FrameFrom, PeerDown
+from otto_p2p.net.frames import Game, Reason
+from otto_p2p.net.mesh import Mesh
+from otto_p2p.net.streams import LinkError
+from otto_p2p.net.tls import Credentials, make_credentials
+from otto_protocol.crypto.identity import IdentityKey
 from otto_protocol.hashing import Drbg
-from otto_protocol.identity import IdentityKey
 
 PORT = 47701
 E = TypeVar("E")

@@ -5,17 +5,17 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 
-from otto_protocol import messages as m
-from otto_protocol import moves
-from otto_protocol.cards import number
+from otto_protocol.crypto.identity import IdentityKey
 from otto_protocol.hashing import Drbg
-from otto_protocol.identity import IdentityKey
 from otto_protocol.lab import Lab
-from otto_protocol.phases import Phase
-from otto_protocol.replica import Replica, Spoken
+from otto_protocol.match import messages as m
+from otto_protocol.match.phases import Phase
+from otto_protocol.match.replica import Replica, Spoken
+from otto_protocol.match.transcript import Transcript
 from otto_protocol.roster import TableRules
-from otto_protocol.rules_legal import View
-from otto_protocol.transcript import Transcript
+from otto_protocol.rules import moves
+from otto_protocol.rules.cards import number
+from otto_protocol.rules.legal import View
 
 RNG = Drbg(b"weights of batched checks")
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from otto_protocol.hashing import tagged_hash
-from otto_protocol.here import Here, Ready, Stage
-from otto_protocol.lobby import Lobby
-from otto_protocol.lobby_actions import Abandoned, Action, Memory, Publish, Started
+from otto_protocol.lobby.actions import Abandoned, Action, Memory, Publish, Started
+from otto_protocol.lobby.lobby import Lobby
+from otto_protocol.lobby.record import Here, Ready, Stage
+from otto_protocol.lobby.seating import Lack
 from otto_protocol.quorum import is_quorum
 from otto_protocol.roster import Roster, TableRules
-from otto_protocol.seating import Lack
 
 
 class Stamp:

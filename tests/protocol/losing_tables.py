@@ -15,22 +15,22 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 from unittest import mock
 
-import otto_protocol.heal
-import otto_protocol.proofs
-import otto_protocol.shuffle
-from otto_protocol import messages as m
-from otto_protocol.audit import Verified, audit
-from otto_protocol.group import add, mul_secret
+import otto_protocol.crypto.heal
+import otto_protocol.crypto.proofs
+import otto_protocol.crypto.shuffle_proof
+from otto_protocol.crypto.group import add, mul_secret
 from otto_protocol.hashing import Drbg, random_below
 from otto_protocol.lab import Chooser, Lab
-from otto_protocol.phases import Phase
-from otto_protocol.points import card_under
+from otto_protocol.match import messages as m
+from otto_protocol.match.audit import Verified, audit
+from otto_protocol.match.phases import Phase
+from otto_protocol.match.replica import Replica
+from otto_protocol.match.session import Outgoing, Session
+from otto_protocol.match.signed_points import card_under
 from otto_protocol.quorum import is_quorum
-from otto_protocol.replica import Replica
 from otto_protocol.roster import TableRules
-from otto_protocol.rules_state import Phase as Play
-from otto_protocol.rules_state import clockwise
-from otto_protocol.session import Outgoing, Session
+from otto_protocol.rules.state import Phase as Play
+from otto_protocol.rules.state import clockwise
 from tests.protocol.lab_games import RNG, duellist
 
 BIG = os.environ.get("OTTO_BIG") == "1"
@@ -271,7 +271,7 @@ class LosingTable(Lab):
 def checked_once() -> Iterator[None]:
     """Within this block a proof is verified once in the process, not once at each seat: all get the same."""
     known: dict[object, Any] = {}
-    chain, shares = otto_protocol.shuffle.check_chain, otto_protocol.proofs.check_shares
+    chain, shares = otto_protocol.crypto.shuffle_proof.check_chain, otto_protocol.crypto.proofs.check_shares
 
     def check_chain(x: Any, links: Any, rng: Any) -> Any:
         new = [link for link in links if (x, link) not in known]
@@ -286,9 +286,9 @@ def checked_once() -> Iterator[None]:
         return bool(known[place])
 
     with (
-        mock.patch.object(otto_protocol.shuffle, "check_chain", check_chain),
-        mock.patch.object(otto_protocol.proofs, "check_shares", check_shares),
-        mock.patch.object(otto_protocol.heal, "check_shares", check_shares),
+        mock.patch.object(otto_protocol.crypto.shuffle_proof, "check_chain", check_chain),
+        mock.patch.object(otto_protocol.crypto.proofs, "check_shares", check_shares),
+        mock.patch.object(otto_protocol.crypto.heal, "check_shares", check_shares),
     ):
         yield
 

@@ -12,7 +12,7 @@ from random import Random
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "protocol")]
 
-from otto_protocol.game import Game  # noqa: E402  the path comes first, so that a clone is measured as it is
+from otto_protocol.rules.game import Game  # noqa: E402  the path comes first, so that a clone is measured as it is
 from tests.protocol.rules_play import naive  # noqa: E402
 
 PROCESSES = 2

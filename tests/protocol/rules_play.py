@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from otto_protocol.cards import short
 from otto_protocol.errors import IllegalMove
-from otto_protocol.game import Game
 from otto_protocol.hashing import Rng, random_below
-from otto_protocol.moves import Answer, Choose, Lead, Move, OpenLead, SeatMove
 from otto_protocol.rules import Phase, check
+from otto_protocol.rules.cards import short
+from otto_protocol.rules.game import Game
+from otto_protocol.rules.moves import Answer, Choose, Lead, Move, OpenLead, SeatMove
 
 ZEROS = " R0 Y0 G0 B0 R0 Y0 G0"  # enough cards for a hand to go on with (R18)
 

@@ -6,15 +6,15 @@ import dataclasses
 
 import pytest
 
-from otto_protocol import messages as m
-from otto_protocol.audit import Failed, Verdict, Verified, audit
 from otto_protocol.encoding import decode, encode
 from otto_protocol.errors import DecodeError
 from otto_protocol.hashing import Drbg, random_below
-from otto_protocol.here import sign_ready
 from otto_protocol.lab import Lab
+from otto_protocol.lobby.record import sign_ready
+from otto_protocol.match import messages as m
+from otto_protocol.match.audit import Failed, Verdict, Verified, audit
+from otto_protocol.match.transcript import MAGIC, Transcript, UnknownVersion, dump, load
 from otto_protocol.roster import PROTOCOL_VERSION, Member
-from otto_protocol.transcript import MAGIC, Transcript, UnknownVersion, dump, load
 from tests.protocol.lab_games import RNG, played
 from tests.protocol.losing_tables import checked_once
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 
 import pytest
 
-from otto_protocol import messages as m
-from otto_protocol.ballots import MAX_ROUNDS_AHEAD, MAX_TWINS, Ballots
+from otto_protocol.match import messages as m
+from otto_protocol.match.ballots import MAX_ROUNDS_AHEAD, MAX_TWINS, Ballots
+from otto_protocol.match.proposals import Contradiction, Proposal, Vote
 from otto_protocol.quorum import is_quorum
-from otto_protocol.votes import Contradiction, Proposal, Vote
 
 MATCH, PLACE = bytes(32), b"h" * 32
 NONE: frozenset[int] = frozenset()

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from otto_p2p import bench
+from otto_p2p.commands import bench
 
 
 @pytest.fixture(autouse=True)

@@ -6,16 +6,16 @@ from collections import Counter
 
 import pytest
 
-from otto_p2p.bots import Why, choose, explain
-from otto_p2p.odds import Odds
-from otto_protocol.cards import deck_size, number, short
+from otto_p2p.players.bots import Why, choose, explain
+from otto_p2p.players.odds import Odds
 from otto_protocol.errors import LocalError
-from otto_protocol.game import Game
 from otto_protocol.hashing import Drbg, shuffled
-from otto_protocol.moves import Answer, Challenge, Choose, Exchange, Guess, LayDuel, Lead, OpenDuel, Say
-from otto_protocol.positions import arrange
 from otto_protocol.rules import Phase, Reason
-from otto_protocol.rules_state import draft, freeze
+from otto_protocol.rules.cards import deck_size, number, short
+from otto_protocol.rules.game import Game
+from otto_protocol.rules.moves import Answer, Challenge, Choose, Exchange, Guess, LayDuel, Lead, OpenDuel, Say
+from otto_protocol.rules.positions import arrange
+from otto_protocol.rules.state import draft, freeze
 from tests.protocol.rules_play import ZEROS, lead, naive, open_lead, slot_of
 
 RNG = Drbg(b"bots")

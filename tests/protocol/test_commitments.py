@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from otto_protocol.commitments import check, commit
+from otto_protocol.crypto.commitments import check, commit
 
 nonces = st.binary(min_size=32, max_size=32)
 openings = st.tuples(st.binary(max_size=6), st.binary(max_size=6), nonces)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from otto_protocol.deck import (
+from otto_protocol.crypto.deck import (
     CARDS_PER_DECK,
     CIPHERTEXT_BYTES,
     MAX_CARDS,
@@ -17,8 +17,8 @@ from otto_protocol.deck import (
     open_deck,
     partial,
 )
+from otto_protocol.crypto.group import G, add, hash_to_group, mul_base_secret, mul_secret, neg, random_scalar
 from otto_protocol.errors import DecodeError
-from otto_protocol.group import G, add, hash_to_group, mul_base_secret, mul_secret, neg, random_scalar
 from otto_protocol.hashing import Drbg
 
 KEYS = [random_scalar(Drbg(bytes([seat]))) for seat in range(3)]

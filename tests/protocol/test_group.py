@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from otto_protocol import group
-from otto_protocol.errors import DecodeError
-from otto_protocol.group import (
+from otto_protocol.crypto import group
+from otto_protocol.crypto.group import (
     LAMBDA,
     FixedBase,
     G,
@@ -36,6 +35,7 @@ from otto_protocol.group import (
     random_scalars,
     sub,
 )
+from otto_protocol.errors import DecodeError
 from otto_protocol.hashing import Drbg
 
 edges = st.sampled_from([0, 1, 2, 3, Q - 1, Q - 2, Q, Q + 1, LAMBDA, Q - LAMBDA, 1 << 128, (1 << 128) - 1])

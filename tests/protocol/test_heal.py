@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from otto_protocol import heal, shuffle
-from otto_protocol.deck import Ciphertext, Deck, card_of, card_points, open_deck, partial
-from otto_protocol.group import G, Point, Q, add, mul, mul_base_secret, mul_secret, neg, random_scalar
+from otto_protocol.crypto import heal
+from otto_protocol.crypto import shuffle_proof as shuffle
+from otto_protocol.crypto.deck import Ciphertext, Deck, card_of, card_points, open_deck, partial
+from otto_protocol.crypto.group import G, Point, Q, add, mul, mul_base_secret, mul_secret, neg, random_scalar
+from otto_protocol.crypto.proofs import check_key, check_shares, prove_key, prove_shares
 from otto_protocol.hashing import Drbg
-from otto_protocol.proofs import check_key, check_shares, prove_key, prove_shares
 
 CONTEXT = b"game, view, epoch"
 

@@ -8,9 +8,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from hypothesis import given
 from hypothesis import strategies as st
 
+from otto_protocol.crypto.identity import IdentityKey, check_public, fingerprint, verify
 from otto_protocol.errors import DecodeError
 from otto_protocol.hashing import Drbg, tagged_hash
-from otto_protocol.identity import IdentityKey, check_public, fingerprint, verify
 
 P = 2**255 - 19
 L = 2**252 + 27742317777372353535851937790883648493

@@ -9,10 +9,14 @@ from typing import Any
 
 import pytest
 
+from otto_protocol.crypto.identity import IdentityKey
 from otto_protocol.encoding import encode, pack, unpack
 from otto_protocol.errors import DecodeError, LocalError
 from otto_protocol.hashing import Drbg
-from otto_protocol.here import (
+from otto_protocol.lobby.actions import Abandoned, Action, Cause, Memory, Moved, Publish, Started
+from otto_protocol.lobby.lobby import Lobby
+from otto_protocol.lobby.neighbours import MAX_PEERS
+from otto_protocol.lobby.record import (
     MAX_COUNT,
     MAX_HERE,
     Here,
@@ -31,12 +35,8 @@ from otto_protocol.here import (
     sign_ready,
     terms_problem,
 )
-from otto_protocol.identity import IdentityKey
-from otto_protocol.lobby import Lobby
-from otto_protocol.lobby_actions import Abandoned, Action, Cause, Memory, Moved, Publish, Started
-from otto_protocol.neighbours import MAX_PEERS
+from otto_protocol.lobby.seating import Lack, seated
 from otto_protocol.roster import Member, Roster, Start, TableRules
-from otto_protocol.seating import Lack, seated
 
 IDENTITIES = [IdentityKey.generate(Drbg(bytes([number]))) for number in range(12)]
 KEYS = [identity.public for identity in IDENTITIES]

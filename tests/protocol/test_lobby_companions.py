@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from otto_protocol.crypto.identity import IdentityKey
 from otto_protocol.hashing import Drbg
-from otto_protocol.here import Ready, Stage
-from otto_protocol.identity import IdentityKey
-from otto_protocol.lobby import Lobby
+from otto_protocol.lobby.lobby import Lobby
+from otto_protocol.lobby.record import Ready, Stage
 from otto_protocol.roster import TableRules
 
 

@@ -13,7 +13,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from otto_protocol.here import Stage, Terms
+from otto_protocol.lobby.record import Stage, Terms
 from otto_protocol.roster import TableRules
 from tests.protocol.lobby_worlds import (
     Case,

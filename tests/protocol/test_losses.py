@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from otto_protocol import moves
 from otto_protocol.hashing import random_below
 from otto_protocol.lab import Chooser
-from otto_protocol.phases import Phase
-from otto_protocol.replica import Replica
-from otto_protocol.rules_legal import View
-from otto_protocol.rules_state import Phase as Play
-from otto_protocol.session import Session, ViewOpened
+from otto_protocol.match.phases import Phase
+from otto_protocol.match.replica import Replica
+from otto_protocol.match.session import Session, ViewOpened
+from otto_protocol.rules import moves
+from otto_protocol.rules.legal import View
+from otto_protocol.rules.state import Phase as Play
 from tests.protocol.lab_games import duellist, eager, patient
 from tests.protocol.losing_tables import BIG, Kind, LosingTable, check_order, checked_once, kind_of
 

@@ -9,11 +9,11 @@ from typing import Any
 import msgpack
 import pytest
 
-from otto_protocol import messages as m
+from otto_protocol.crypto.identity import IdentityKey
 from otto_protocol.encoding import AtMost, Exactly, Max, Value, describe, encode, from_value, to_value
 from otto_protocol.errors import DecodeError
 from otto_protocol.hashing import Drbg
-from otto_protocol.identity import IdentityKey
+from otto_protocol.match import messages as m
 
 IDENTITY = IdentityKey.generate(Drbg(b"author"))
 HEADER = m.Header(bytes(32), 0, 7, 3, bytes([1]) * 32)

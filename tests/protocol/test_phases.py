@@ -7,9 +7,9 @@ import itertools
 
 import pytest
 
-from otto_protocol import messages as m
 from otto_protocol.errors import PeerFault
-from otto_protocol.phases import BEFORE_DEAL, LOSS, SPEAKERS, TABLE, Event, Phase, Who, after
+from otto_protocol.match import messages as m
+from otto_protocol.match.phases import BEFORE_DEAL, LOSS, SPEAKERS, TABLE, Event, Phase, Who, after
 from tests.protocol.lab_games import PLAYERS, all_steps
 from tests.protocol.test_messages import fill
 

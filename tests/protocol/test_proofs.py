@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from otto_protocol import proofs
-from otto_protocol.group import (
+from otto_protocol.crypto import proofs
+from otto_protocol.crypto.group import (
     G,
     Point,
     Q,
@@ -23,8 +23,8 @@ from otto_protocol.group import (
     neg,
     random_scalar,
 )
+from otto_protocol.crypto.proofs import check_key, check_shares, prove_key, prove_shares
 from otto_protocol.hashing import Drbg
-from otto_protocol.proofs import check_key, check_shares, prove_key, prove_shares
 
 x = random_scalar(Drbg(b"x"))
 X = mul_base_secret(x)

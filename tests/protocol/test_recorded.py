@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from otto_protocol import messages as m
-from otto_protocol.audit import Failed, Verified, audit
 from otto_protocol.hashing import Drbg
-from otto_protocol.replica import Replica, Spoken
-from otto_protocol.transcript import Transcript, dump, load
+from otto_protocol.match import messages as m
+from otto_protocol.match.audit import Failed, Verified, audit
+from otto_protocol.match.replica import Replica, Spoken
+from otto_protocol.match.transcript import Transcript, dump, load
 
 FILE = Path(__file__).parents[2] / "protocol" / "vectors" / "match.json"
 MATCHES: list[dict[str, Any]] = json.loads(FILE.read_text(encoding="utf-8"))["accepted"]

@@ -8,18 +8,18 @@ from collections.abc import Callable
 
 import pytest
 
-from otto_protocol import messages as m
-from otto_protocol.audit import Failed, Verified, audit
-from otto_protocol.ballots import Ballots
+from otto_protocol.crypto.group import G
+from otto_protocol.crypto.identity import IdentityKey
 from otto_protocol.errors import PeerFault
-from otto_protocol.group import G
 from otto_protocol.hashing import Drbg
-from otto_protocol.identity import IdentityKey
 from otto_protocol.lab import Lab
-from otto_protocol.phases import Phase
-from otto_protocol.replica import Replica
-from otto_protocol.session import Session, StepDone, ViewOpened
-from otto_protocol.votes import Contradiction
+from otto_protocol.match import messages as m
+from otto_protocol.match.audit import Failed, Verified, audit
+from otto_protocol.match.ballots import Ballots
+from otto_protocol.match.phases import Phase
+from otto_protocol.match.proposals import Contradiction
+from otto_protocol.match.replica import Replica
+from otto_protocol.match.session import Session, StepDone, ViewOpened
 from tests.protocol.lab_games import RNG, eager
 
 NO_POINT = b"\x02" + b"\xff" * 32

@@ -7,14 +7,14 @@ import dataclasses
 
 import pytest
 
-from otto_protocol import messages as m
-from otto_protocol.commitments import commit
-from otto_protocol.deck import encode_deck
+from otto_protocol.crypto.commitments import commit
+from otto_protocol.crypto.deck import encode_deck
+from otto_protocol.crypto.group import G
 from otto_protocol.errors import PeerFault
-from otto_protocol.group import G
 from otto_protocol.hashing import Drbg
-from otto_protocol.phases import Phase
-from otto_protocol.replica import Replica, Spoken, StepFaults
+from otto_protocol.match import messages as m
+from otto_protocol.match.phases import Phase
+from otto_protocol.match.replica import Replica, Spoken, StepFaults
 from tests.protocol.lab_games import RNG, all_steps, first, played, sign_at
 
 NO_POINT = b"\x02" + b"\xff" * 32  # the right length and prefix, no x of the curve

@@ -11,8 +11,8 @@ import pytest
 
 from otto_protocol.hashing import random_below
 from otto_protocol.lab import Chooser
-from otto_protocol.phases import Phase
-from otto_protocol.session import Outgoing
+from otto_protocol.match.phases import Phase
+from otto_protocol.match.session import Outgoing
 from tests.protocol.lab_games import eager
 from tests.protocol.losing_tables import BIG, LosingTable, checked_once
 

@@ -6,16 +6,16 @@ from collections.abc import Callable
 
 import pytest
 
-from otto_protocol import messages as m
-from otto_protocol.audit import Verified
-from otto_protocol.ballots import Ballots
+from otto_protocol.crypto.identity import IdentityKey
 from otto_protocol.hashing import Drbg
-from otto_protocol.identity import IdentityKey
 from otto_protocol.lab import Lab
-from otto_protocol.phases import Phase
-from otto_protocol.replica import Replica
+from otto_protocol.match import messages as m
+from otto_protocol.match.audit import Verified
+from otto_protocol.match.ballots import Ballots
+from otto_protocol.match.phases import Phase
+from otto_protocol.match.replica import Replica
+from otto_protocol.match.session import Session, StepDone
 from otto_protocol.roster import TableRules
-from otto_protocol.session import Session, StepDone
 from tests.protocol.lab_games import eager
 
 NOWHERE = b"\x07" * 32

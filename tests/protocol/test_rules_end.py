@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from otto_protocol.cards import colour, short
 from otto_protocol.errors import LocalError
-from otto_protocol.game import Game
 from otto_protocol.hashing import Drbg
-from otto_protocol.moves import (
+from otto_protocol.rules import (
+    STALL_ROUNDS,
+    Bonus,
+    Cheat,
+    Outcome,
+    Phase,
+    Reason,
+    apply,
+    bonuses,
+    standings,
+)
+from otto_protocol.rules.cards import colour, short
+from otto_protocol.rules.game import Game
+from otto_protocol.rules.moves import (
     Challenge,
     Collect,
     Exchange,
@@ -21,19 +32,8 @@ from otto_protocol.moves import (
     Score,
     SitOut,
 )
-from otto_protocol.positions import arrange
-from otto_protocol.rules import (
-    STALL_ROUNDS,
-    Bonus,
-    Cheat,
-    Outcome,
-    Phase,
-    Reason,
-    apply,
-    bonuses,
-    standings,
-)
-from otto_protocol.rules_state import draft, freeze
+from otto_protocol.rules.positions import arrange
+from otto_protocol.rules.state import draft, freeze
 from tests.protocol.rules_play import ZEROS, answer, lead, open_lead, play_cards, refused, slot_of
 
 RNG = Drbg(b"duels and ends")

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from otto_protocol.cards import deck_size, number
-from otto_protocol.game import Game
 from otto_protocol.hashing import Drbg, random_below, shuffled
-from otto_protocol.moves import MOVE_TYPES, Reshuffled, SeatMove
 from otto_protocol.rules import ENOUGH, Phase, Reason, apply, awaited, check_table, remove_seats
+from otto_protocol.rules.cards import deck_size, number
+from otto_protocol.rules.game import Game
+from otto_protocol.rules.moves import MOVE_TYPES, Reshuffled, SeatMove
 from tests.protocol.rules_play import naive
 
 TABLES = [(2, 1), (3, 1), (4, 2), (5, 1), (6, 2), (10, 2), (4, 4), (7, 3)]

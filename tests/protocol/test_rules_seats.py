@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from otto_protocol.cards import short
 from otto_protocol.errors import IllegalMove, LocalError
-from otto_protocol.game import Game
 from otto_protocol.hashing import Drbg
-from otto_protocol.moves import (
+from otto_protocol.rules import Phase, Reason, apply, awaited, check, healed, hidden, remove_seats
+from otto_protocol.rules.cards import short
+from otto_protocol.rules.game import Game
+from otto_protocol.rules.moves import (
     Challenge,
     Choose,
     Drawn,
@@ -21,9 +22,8 @@ from otto_protocol.moves import (
     Score,
     SitOut,
 )
-from otto_protocol.positions import arrange
-from otto_protocol.rules import Phase, Reason, apply, awaited, check, healed, hidden, remove_seats
-from otto_protocol.rules_state import draft, freeze
+from otto_protocol.rules.positions import arrange
+from otto_protocol.rules.state import draft, freeze
 from tests.protocol.rules_play import ZEROS, answer, lead, open_lead, play_cards, refused, slot_of
 
 RNG = Drbg(b"lost players")

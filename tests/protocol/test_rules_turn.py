@@ -6,11 +6,12 @@ from collections import Counter
 
 import pytest
 
-from otto_protocol.cards import COLOURS, colour, number, short
 from otto_protocol.errors import LocalError
-from otto_protocol.game import Game
 from otto_protocol.hashing import Drbg
-from otto_protocol.moves import (
+from otto_protocol.rules import Phase, apply, check, check_table, start
+from otto_protocol.rules.cards import COLOURS, colour, number, short
+from otto_protocol.rules.game import Game
+from otto_protocol.rules.moves import (
     Answer,
     Challenge,
     Choose,
@@ -22,9 +23,8 @@ from otto_protocol.moves import (
     Say,
     SitOut,
 )
-from otto_protocol.positions import arrange
-from otto_protocol.rules import Phase, apply, check, check_table, start
-from otto_protocol.rules_state import draft, freeze
+from otto_protocol.rules.positions import arrange
+from otto_protocol.rules.state import draft, freeze
 from tests.protocol.rules_play import ZEROS, answer, lead, open_lead, play_cards, refused, slot_of
 
 RNG = Drbg(b"rules of a turn")

@@ -7,16 +7,16 @@ from collections import Counter, deque
 
 import pytest
 
-from otto_protocol import messages as m
-from otto_protocol import moves
-from otto_protocol.audit import Verified
 from otto_protocol.encoding import encode, to_value
 from otto_protocol.errors import DecodeError, IllegalMove, LocalError
 from otto_protocol.hashing import Drbg, random_below, tagged_hash
 from otto_protocol.lab import Lab
-from otto_protocol.phases import Phase
+from otto_protocol.match import messages as m
+from otto_protocol.match.audit import Verified
+from otto_protocol.match.phases import Phase
+from otto_protocol.match.session import Convicted, Diverged, Outgoing, Session
 from otto_protocol.roster import TableRules
-from otto_protocol.session import Convicted, Diverged, Outgoing, Session
+from otto_protocol.rules import moves
 from tests.protocol.lab_games import PLAYERS, RNG, all_steps, eager, played, sign_at
 
 SHORT = {2: "a", 3: "d", 4: "e", 5: "d"}

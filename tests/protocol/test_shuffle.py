@@ -16,10 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from otto_protocol import shuffle
-from otto_protocol.deck import Deck, card_of, card_points, open_deck, partial
-from otto_protocol.errors import LocalError
-from otto_protocol.group import (
+from otto_protocol.crypto import shuffle_proof as shuffle
+from otto_protocol.crypto.deck import Deck, card_of, card_points, open_deck, partial
+from otto_protocol.crypto.group import (
     G,
     Point,
     Q,
@@ -34,9 +33,10 @@ from otto_protocol.group import (
     random_scalar,
     random_scalars,
 )
+from otto_protocol.crypto.proofs import joined
+from otto_protocol.crypto.shuffle import Witness
+from otto_protocol.errors import LocalError
 from otto_protocol.hashing import Drbg
-from otto_protocol.mix import Witness
-from otto_protocol.proofs import joined
 
 x = random_scalar(Drbg(b"joint key"))
 X = mul_base_secret(x)

@@ -11,22 +11,14 @@ from typing import Any
 import coincurve
 import pytest
 
-from otto_protocol import (
-    commitments,
-    deck,
-    encoding,
-    group,
-    hashing,
-    heal,
-    identity,
-    messages,
-    proofs,
-    shuffle,
-)
+from otto_protocol import encoding, hashing
+from otto_protocol.crypto import commitments, deck, group, heal, identity, proofs
+from otto_protocol.crypto import shuffle_proof as shuffle
+from otto_protocol.crypto.group import Point, decode_point
+from otto_protocol.crypto.shuffle import Witness
 from otto_protocol.errors import DecodeError
-from otto_protocol.group import Point, decode_point
 from otto_protocol.hashing import Drbg, tagged_hash
-from otto_protocol.mix import Witness
+from otto_protocol.match import messages
 
 FOLDER = Path(__file__).parents[2] / "protocol" / "vectors"
 FILES = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))}

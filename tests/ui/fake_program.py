@@ -18,8 +18,8 @@ from otto_p2p.screen.guest import Peer, Screen
 from otto_p2p.screen.options import from_environment
 from otto_p2p.screen.run import run_screen
 from otto_p2p.updates import Update
-from otto_protocol import moves
 from otto_protocol.hashing import Drbg
+from otto_protocol.rules import moves
 from tests.ui.fake_table import FakeTable
 
 GOODBYE_SECONDS = 0.2

@@ -1,6 +1,6 @@
 """A whole table in memory for tests of screens: the real rules, the built-in player at every other seat.
 
-No cryptography and no network: what `otto_p2p.table` would tell its screen is told at once.
+No cryptography and no network: what `otto_p2p.table.table` would tell its screen is told at once.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from otto_p2p import bots
+from otto_p2p.players import bots
 from otto_p2p.ui.questions import FORCED
 from otto_p2p.updates import (
     Acquaintance,
@@ -24,15 +24,14 @@ from otto_p2p.updates import (
     Person,
     Update,
 )
-from otto_protocol import moves
-from otto_protocol.game import Game
+from otto_protocol.crypto.identity import fingerprint
 from otto_protocol.hashing import Drbg
-from otto_protocol.identity import fingerprint
-from otto_protocol.phases import Phase
+from otto_protocol.lobby.seating import Lack, Obstacle
+from otto_protocol.match.phases import Phase
 from otto_protocol.roster import PROTOCOL_VERSION, Member, TableRules
-from otto_protocol.rules import Outcome
+from otto_protocol.rules import Outcome, moves
 from otto_protocol.rules import Phase as Step
-from otto_protocol.seating import Lack, Obstacle
+from otto_protocol.rules.game import Game
 
 NAMES = ("Anna", "Berta", "Centis", "Dace", "Emīls", "Fricis", "Guna", "Harijs", "Ieva", "Jānis")
 NEW = Acquaintance(Face.NEW)

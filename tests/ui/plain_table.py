@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections import deque
 from pathlib import Path
 
-from otto_p2p import bots
+from otto_p2p.players import bots
 from otto_p2p.updates import Closed, GameUpdate, LobbyUpdate, MatchEnded, Person, Update
-from otto_protocol import moves
 from otto_protocol.errors import LocalError
-from otto_protocol.game import Game
 from otto_protocol.hashing import Drbg
-from otto_protocol.phases import Phase
+from otto_protocol.match.phases import Phase
 from otto_protocol.roster import Member, TableRules
-from otto_protocol.rules import standings
-from otto_protocol.rules_end import Outcome
+from otto_protocol.rules import moves, standings
+from otto_protocol.rules.end import Outcome
+from otto_protocol.rules.game import Game
 
 NAMES = ("Me", "Anna", "Bob", "Cēzars", "Dora", "Eva", "Filip", "Gita", "Hugo", "Ivo")
 

@@ -17,7 +17,7 @@ from otto_p2p.screen.desk import Desk
 from otto_p2p.screen.paint_pages import paint
 from otto_p2p.ui.questions import Kind
 from otto_p2p.updates import News, Notice
-from otto_protocol.phases import Phase
+from otto_protocol.match.phases import Phase
 from tests.ui.played import Played
 
 SMALL, WIDE = (80, 24), (140, 40)

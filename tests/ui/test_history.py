@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from otto_p2p import i18n
-from otto_p2p.history import history
-from otto_p2p.journal import Journal, MatchState, Result
+from otto_p2p.commands.history import history
+from otto_p2p.storage.journal import Journal, MatchState, Result
+from otto_protocol.crypto.identity import IdentityKey, fingerprint
 from otto_protocol.encoding import pack
 from otto_protocol.hashing import Drbg
-from otto_protocol.identity import IdentityKey, fingerprint
 from otto_protocol.lab import make_start
 from otto_protocol.roster import TableRules
 

@@ -11,9 +11,9 @@ from otto_p2p.screen.asking import identity, nothing_to_decide, pose
 from otto_p2p.screen.choice import Choice
 from otto_p2p.ui.questions import Kind, Option
 from otto_p2p.updates import GameUpdate, Update
-from otto_protocol import moves
-from otto_protocol.cards import colour, number, short
 from otto_protocol.hashing import Drbg
+from otto_protocol.rules import moves
+from otto_protocol.rules.cards import colour, number, short
 from tests.ui.fake_table import FakeTable
 
 

@@ -20,12 +20,11 @@ from otto_p2p.texts.events import Narrator
 from otto_p2p.ui.questions import Kind
 from otto_p2p.updates import GameUpdate, LobbyUpdate, News, Notice, Update, Verified
 from otto_p2p.words import table_words
-from otto_protocol import moves
-from otto_protocol.cards import short
-from otto_protocol.lobby_actions import Cause
-from otto_protocol.phases import Phase
-from otto_protocol.rules import Secret, View, legal_moves
-from otto_protocol.rules_state import draft, freeze
+from otto_protocol.lobby.actions import Cause
+from otto_protocol.match.phases import Phase
+from otto_protocol.rules import Secret, View, legal_moves, moves
+from otto_protocol.rules.cards import short
+from otto_protocol.rules.state import draft, freeze
 from tests.ui.fake_table import FakeTable
 from tests.ui.played import Played
 

@@ -11,10 +11,10 @@ from otto_p2p import i18n
 from otto_p2p.screen.desk import Desk
 from otto_p2p.screen.options import Options
 from otto_p2p.screen.paint_pages import paint
-from otto_p2p.texts.acquaintances import MARKS
+from otto_p2p.texts.known_keys import MARKS
 from otto_p2p.updates import Acquaintance, Face, OpenTable
 from otto_protocol.hashing import Drbg
-from otto_protocol.phases import Phase
+from otto_protocol.match.phases import Phase
 from otto_protocol.roster import TableRules
 from tests.ui.fake_table import FakeTable
 

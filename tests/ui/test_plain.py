@@ -9,18 +9,19 @@ from dataclasses import replace
 import pytest
 import trio
 
-from otto_p2p import cli, i18n, plain
-from otto_p2p.joining import checked
-from otto_p2p.plain import Plain
-from otto_p2p.snapshots import game_update
+from otto_p2p import cli, i18n
+from otto_p2p.commands.join import checked
+from otto_p2p.plain import plain
+from otto_p2p.plain.plain import Plain
+from otto_p2p.table.snapshots import game_update
 from otto_p2p.updates import Acquaintance, Closed, Face, MatchEnded, News, Notice, Update, Verified
 from otto_p2p.words import table_words
-from otto_protocol.cards import number, short
+from otto_protocol.crypto.identity import fingerprint
 from otto_protocol.hashing import Drbg
-from otto_protocol.identity import fingerprint
 from otto_protocol.lab import Lab
 from otto_protocol.roster import Member
 from otto_protocol.rules import Phase
+from otto_protocol.rules.cards import number, short
 from tests.ui.plain_table import PlainTable
 
 

@@ -6,7 +6,7 @@ import dataclasses
 import time
 
 from otto_p2p import i18n
-from otto_p2p.plain import UNHEARD, Plain
+from otto_p2p.plain.plain import UNHEARD, Plain
 from otto_protocol.hashing import Drbg
 from tests.ui.plain_table import PlainTable
 

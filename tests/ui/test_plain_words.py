@@ -10,9 +10,9 @@ import pytest
 import trio
 
 from otto_p2p import i18n
-from otto_p2p.adverts import Advert, by_table
-from otto_p2p.lines import LONGEST, LineWriter, encoded, read_lines
-from otto_p2p.listing import shown
+from otto_p2p.commands.tables import shown
+from otto_p2p.net.adverts import Advert, by_table
+from otto_p2p.stdio import LONGEST, LineWriter, encoded, read_lines
 from otto_p2p.texts.events import Narrator
 from otto_p2p.texts.people import People
 from otto_p2p.texts.results import game_over, match_over
@@ -21,10 +21,9 @@ from otto_p2p.ui.hints import hint, suggestion
 from otto_p2p.ui.lobby import changes
 from otto_p2p.ui.questions import Kind, Understood, question, understand
 from otto_p2p.updates import OpenTable
-from otto_protocol import moves
 from otto_protocol.hashing import Drbg
 from otto_protocol.roster import TableRules
-from otto_protocol.rules import Bonus, Cheat, Outcome, Reason
+from otto_protocol.rules import Bonus, Cheat, Outcome, Reason, moves
 from tests.ui.plain_table import NAMES, PlainTable
 
 

@@ -17,8 +17,8 @@ from otto_p2p.screen.desk import Page
 from otto_p2p.screen.guest import Guest, Peer, Screen
 from otto_p2p.screen.options import Options
 from otto_p2p.updates import Update
-from otto_protocol import moves
 from otto_protocol.errors import LocalError
+from otto_protocol.rules import moves
 from tests.ui.fake_program import peer as fake_peer
 from tests.ui.fake_table import FakeTable
 
@@ -252,4 +252,4 @@ def loaded(code: str) -> set[str]:
 def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
     """Issue D, 5."""
     assert loaded("import otto_p2p.cli") & {"textual", "rich", "trio", "zeroconf", "cryptography"} == set()
-    assert loaded("import otto_p2p.joining") & {"textual", "rich"} == set()
+    assert loaded("import otto_p2p.commands.join") & {"textual", "rich"} == set()

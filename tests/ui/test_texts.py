@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from otto_p2p import i18n, looks
-from otto_p2p.bots import Why
-from otto_p2p.looks import tags
+from otto_p2p import i18n
+from otto_p2p import lookalikes as looks
+from otto_p2p.lookalikes import tags
+from otto_p2p.players.bots import Why
 from otto_p2p.texts import hints, news, safe
 from otto_p2p.updates import News, Notice
-from otto_protocol.lobby_actions import Cause
+from otto_protocol.lobby.actions import Cause
+from otto_protocol.lobby.seating import Lack, Obstacle
 from otto_protocol.roster import Member
-from otto_protocol.seating import Lack, Obstacle
 from tests.ui import catalogue
 
 

@@ -1,0 +1,1 @@
+"""Links to peers: found, proven, kept. Knows nothing of the game."""

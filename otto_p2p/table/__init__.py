@@ -1,0 +1,1 @@
+"""One peer at its table: lobby, match, time, and what its screen is told."""

@@ -1,0 +1,232 @@
+"""Runs one session in worker threads: hears, works, stores before it sends, answers who lacks something.
+
+The session computes for tens of milliseconds at a time (shuffles, proofs), and the journal waits for the
+disk; neither may hold up the event loop, which keeps links alive and the screen drawn. So everything goes
+through one queue, and one task hands it to a thread, batch by batch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import trio
+
+from otto_p2p.storage.journal import Journal
+from otto_p2p.table.ballot_limits import Allowance, voter
+from otto_protocol.errors import DecodeError, LocalError
+from otto_protocol.match.session import Outgoing, Session, SessionEvent
+from otto_protocol.rules import moves
+
+MAX_BATCH = 256  # items that one visit to the thread takes
+MAX_QUEUE = 4096
+MAX_ANSWER = 1 << 20  # bytes of one answer to a peer that lacks messages: it asks again from where it then is
+MAX_ANSWERS = 1000  # messages of one answer
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A signed message of the match, from the peer with this key (not always its author)."""
+
+    key: bytes
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """The player's decision."""
+
+    move: moves.Move
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """A peer stands at this view and step and asks for everything from there on."""
+
+    key: bytes
+    view: int
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class Nudge:
+    """Something outside has changed (the first deal is allowed): look again whether there is work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """These seats should go; `again`: a second has gone by since the last ballot."""
+
+    suspects: frozenset[int]
+    again: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """Sign LEAVE: this seat is out of the match."""
+
+
+Item = Incoming | Act | Lacking | Nudge | Vote | Leave
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What came out of one visit to the thread."""
+
+    outgoing: tuple[Outgoing, ...]
+    events: tuple[SessionEvent, ...]
+    heard: tuple[Incoming, ...]  # new messages, for those who do not hear their author
+    answers: tuple[tuple[bytes, tuple[bytes, ...]], ...]  # (peer, messages that it lacks)
+    garbage: tuple[tuple[bytes, str], ...]  # (peer, what was wrong with its bytes)
+    refused: str | None  # why the player's move was not made
+
+
+class Engine:
+    """One session and its journal; `report` is called in the event loop after each visit to the thread."""
+
+    def __init__(self, session: Session, journal: Journal, report: Callable[[Report], None]) -> None:
+        self.session = session
+        self.match = session.replica.match
+        self._journal = journal
+        self._report = report
+        self._put, self._queue = trio.open_memory_channel[Item](MAX_QUEUE)
+        self._mine, self._decided = trio.open_memory_channel[Item](math.inf)
+        self._heard: list[Incoming] = []
+        self._answers: list[tuple[bytes, tuple[bytes, ...]]] = []
+        self._garbage: list[tuple[bytes, str]] = []
+        self._refused: str | None = None
+        self._members = [member.key for member in session.start.roster.members]
+        self._allowance = Allowance(self._members)
+        self._given: dict[bytes, tuple[int, int, int]] = {}  # (view, step, count) of answers cut short
+        self.left = (
+            trio.Event()
+        )  # this seat is out of the match, and its LEAVE is on its way; or all is stopped
+        self.stopped = trio.Event()  # nothing is written to the journal any more
+
+    async def put(self, item: Incoming | Lacking) -> None:
+        """Hand in something from the network; waits while the queue is full."""
+        with contextlib.suppress(trio.BrokenResourceError):  # stopped
+            await self._put.send(item)
+
+    def poke(self, item: Act | Lacking | Leave | Nudge | Vote) -> None:
+        """Hand in something of our own; never waits."""
+        self._mine.send_nowait(item)
+        with contextlib.suppress(
+            trio.WouldBlock, trio.BrokenResourceError
+        ):  # a full queue wakes the task anyway
+            self._put.send_nowait(Nudge())
+
+    async def run(self) -> None:
+        """Serve the queue until cancelled. A visit to the thread that has begun is completed first."""
+        try:
+            with self._queue:
+                while True:
+                    await self._visit([])
+                    batch = [await self._queue.receive()]
+                    batch += self._waiting(self._queue, MAX_BATCH)
+                    batch += self._waiting(self._decided, MAX_BATCH)
+                    await self._visit(batch)
+        finally:
+            self.left.set()
+            self.stopped.set()
+
+    @staticmethod
+    def _waiting(queue: trio.MemoryReceiveChannel[Item], most: int) -> list[Item]:
+        items: list[Item] = []
+        while len(items) < most:
+            try:
+                items.append(queue.receive_nowait())
+            except trio.WouldBlock:
+                break
+        return items
+
+    async def _visit(self, batch: list[Item]) -> None:
+        report: Report | None = await trio.to_thread.run_sync(self._absorb, batch, trio.current_time())
+        while report is not None:
+            self._report(report)
+            if self.session.out:
+                self.left.set()
+            report = await trio.to_thread.run_sync(self._work)
+
+    # -- in the thread -------------------------------------------------------------------------------
+
+    def _absorb(self, batch: list[Item], now: float) -> Report:
+        for item in batch:
+            match item:
+                case Incoming():
+                    self._hear(item, now)
+                case Act():
+                    try:
+                        self.session.act(item.move)
+                    except LocalError as error:
+                        self._refused = str(error)
+                case Lacking():
+                    self._answers.append((item.key, self._answer(item)))
+                case Vote():
+                    self.session.suspect(item.suspects)
+                    again = item.again
+                    while self.session.vote(again=again):
+                        again = False
+                case Leave():
+                    self.session.leave()
+                case Nudge():
+                    pass
+        return self._store()
+
+    def _hear(self, item: Incoming, now: float) -> None:
+        seat = voter(item.data)
+        self._allowance.enter(self.session.replica.view, now)
+        if seat is not None and not self._allowance.admits(item.key, seat, now):
+            return  # it is late, as far as the session can tell
+        try:
+            new = self.session.receive(item.data)
+        except DecodeError as error:
+            self._garbage.append((item.key, str(error)))
+            return
+        if new:
+            self._heard.append(item)
+            if seat is not None:
+                self._allowance.take(item.key, seat)
+
+    def _answer(self, asked: Lacking) -> tuple[bytes, ...]:
+        """What a peer lacks. If that was too much, and it asks again from the same place, the rest of it."""
+        messages = self.session.messages_since(asked.view, asked.step)
+        view, step, count = self._given.pop(asked.key, (0, 0, 0))
+        first = count if (view, step) == (asked.view, asked.step) and count < len(messages) else 0
+        answer = beginning(messages[first:])
+        if first + len(answer) < len(messages) and asked.key in self._members:
+            self._given[asked.key] = (asked.view, asked.step, first + len(answer))
+        return answer
+
+    def _work(self) -> Report | None:
+        return self._store() if self.session.work() else None
+
+    def _store(self) -> Report:
+        """Persist before send: what is in the report may go out, because it is on disk."""
+        outgoing = tuple(self.session.take_outgoing())
+        heard = tuple(self._heard)
+        kept = [(item.data, b"") for item in heard] + [(out.data, out.note) for out in outgoing]
+        if kept:
+            self._journal.append(self.match, kept, [out.forget for out in outgoing if out.forget])
+        report = Report(
+            outgoing,
+            tuple(self.session.take_events()),
+            heard,
+            tuple(self._answers),
+            tuple(self._garbage),
+            self._refused,
+        )
+        self._heard, self._answers, self._garbage, self._refused = [], [], [], None
+        return report
+
+
+def beginning(messages: list[bytes]) -> tuple[bytes, ...]:
+    """As much of an answer as a link's outbox takes well."""
+    size = 0
+    for count, data in enumerate(messages[:MAX_ANSWERS]):
+        size += len(data)
+        if size > MAX_ANSWER:
+            return tuple(messages[:count])
+    return tuple(messages[:MAX_ANSWERS])

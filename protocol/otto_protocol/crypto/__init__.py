@@ -1,0 +1,1 @@
+"""The group and everything proven in it."""

@@ -1,0 +1,1 @@
+"""From HERE records to one table and its START certificate."""

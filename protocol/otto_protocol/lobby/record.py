@@ -1,0 +1,317 @@
+"""HERE: the one small signed record by which a peer tells the lobby where it sits and what it wants.
+
+The first five fields never change, whatever the protocol version, so that a peer of another version can be
+named on the screen instead of being dropped.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import unicodedata
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Annotated, Protocol
+
+from otto_protocol.crypto.identity import verify
+from otto_protocol.encoding import AtMost, Max, decode, from_value, pack, unpack
+from otto_protocol.errors import DecodeError
+from otto_protocol.hashing import tagged_hash
+from otto_protocol.roster import (
+    MAX_NAME,
+    MAX_SEATS,
+    PROTOCOL_VERSION,
+    RULES_VERSION,
+    Key,
+    Member,
+    Name,
+    Roster,
+    Signature,
+    Start,
+    TableId,
+    TableRules,
+)
+
+MAX_HERE = 3072  # bytes of a signed record
+MAX_ADDRESSES = 8
+MAX_ADDRESS = 80  # bytes of one address hint
+MAX_COUNT = 2**32 - 1  # of rounds and of versions of the table's terms
+MAX_MARKS = 3  # combining marks on one letter
+
+HERE_TAG = "here"
+READY_TAG = "ready"
+
+_EMOJI_PART = ("So", "Sk")
+_EMOJI_STYLE = "\ufe0f"  # variation selector 16
+_ZERO_WIDTH_JOINER = "\u200d"
+# Characters that show nothing although their category is a letter, a mark, a symbol or "unassigned" (Unicode:
+# Default_Ignorable_Code_Point, and the blank Braille pattern). Other unassigned ones are taken: which are
+# unassigned depends on the Unicode tables of each peer.
+_INVISIBLE = (
+    frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2065\u2800\u3164\uffa0")
+    | frozenset(map(chr, (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xFFF0, 0xFFF9))))
+    | frozenset(map(chr, range(0xE0000, 0xE1000)))
+)
+
+
+class Stage(IntEnum):
+    """How far a peer is on the way into a game; each stage needs all of the roster at the one before."""
+
+    LOBBY = 0
+    SEALED = 1  # READY is signed
+    KEYS = 2  # the START certificate is complete; the key ceremony runs
+    DEALT = 3  # the own DEAL is given: bound to this roster
+    PLAYING = 4
+
+
+class Ready(IntEnum):
+    """What a person said: not yet, yes, or yes also without those who are not ready."""
+
+    NO = 0
+    YES = 1
+    WITHOUT = 2
+
+
+class Signer(Protocol):
+    """What signs for a peer; `identity.IdentityKey` is one."""
+
+    @property
+    def public(self) -> bytes:
+        """The public key, 32 bytes."""
+
+    def sign(self, tag: str, *parts: bytes) -> bytes:
+        """A signature, 64 bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the table plays and how many it holds; the greatest of a table wins, by version, then by value.
+
+    Version 0 says that its author has no opinion yet; who opens a table starts with 1.
+    """
+
+    version: Annotated[int, Max(MAX_COUNT)]
+    seats: Annotated[int, Max(MAX_SEATS)]
+    rules: TableRules
+
+    def value(self) -> tuple[int, TableRules]:
+        """What people have to agree with: all but the version."""
+        return (self.seats, self.rules)
+
+    def rank(self) -> tuple[int, int, int, int, int, bool]:
+        """The order in which terms win."""
+        rules = self.rules
+        return (self.version, self.seats, rules.decks, rules.games, rules.turn_seconds, rules.memory_aid)
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """One peer's place in the lobby. `counter` grows with every change, also over restarts."""
+
+    protocol: Annotated[int, Max(65535)]
+    rules_version: Annotated[int, Max(65535)]
+    key: Key
+    counter: int
+    name: Name
+    addresses: Annotated[tuple[Annotated[str, AtMost(MAX_ADDRESS)], ...], AtMost(MAX_ADDRESSES)]
+    table: TableId
+    pinned: bool  # somebody chose this table, or has played at it
+    terms: Terms
+    round: Annotated[int, Max(MAX_COUNT)]
+    seated: Annotated[tuple[Key, ...], AtMost(MAX_SEATS)]  # who I think sits here, in `seating_rank` order
+    reached: Annotated[int, Max(2**MAX_SEATS - 1)]  # bit i: I have a link to seated[i]
+    indirect: bool  # this player also plays with people that only others can reach
+    automatic: bool  # a built-in player's seat: it is ready by itself, and nobody asks for its consent
+    ready: Annotated[int, Max(2)]
+    stage: Annotated[int, Max(4)]
+    members: Annotated[tuple[Member, ...], AtMost(MAX_SEATS)]  # of the sealed roster; empty in the lobby
+    ready_signature: Annotated[bytes, AtMost(64)]  # over the sealed roster; empty in the lobby
+
+    def reaches(self, key: bytes) -> bool:
+        """Whether this peer says that it has a link to a peer that it lists (itself included)."""
+        return key == self.key or (key in self.seated and bool(self.reached >> self.seated.index(key) & 1))
+
+    def roster(self) -> Roster | None:
+        """The roster that this peer has sealed, if any."""
+        if not self.members:
+            return None
+        return Roster(
+            self.protocol, self.rules_version, self.table, self.round, self.terms.rules, self.members
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OtherVersion:
+    """The head of a record whose sender plays another protocol or another set of rules."""
+
+    protocol: Annotated[int, Max(65535)]
+    rules_version: Annotated[int, Max(65535)]
+    key: Key
+    counter: int
+    name: Name
+
+
+@dataclass(frozen=True, slots=True)
+class SignedHere:
+    """A record on the wire: its canonical bytes, and its author's signature over them."""
+
+    content: Annotated[bytes, AtMost(MAX_HERE)]
+    signature: Signature
+
+
+@functools.lru_cache(maxsize=1024)
+def seating_rank(table: bytes, key: bytes) -> bytes:
+    """32 bytes by which newcomers, lists and rosters are ordered; another order at another table."""
+    return tagged_hash("seating", table, key)
+
+
+def sign_ready(identity: Signer, roster: Roster) -> bytes:
+    """READY: 64 bytes, a signature over table, round, rules and members (by the match id)."""
+    return identity.sign(READY_TAG, roster.match_id())
+
+
+def ready_valid(roster: Roster, key: bytes, signature: bytes) -> bool:
+    """Whether this is the READY signature of `key` over the roster."""
+    return verify(key, signature, READY_TAG, roster.match_id())
+
+
+def sign_here(identity: Signer, here: Here) -> bytes:
+    """The bytes of a record as they are sent, at most MAX_HERE + 80."""
+    content = pack(here)
+    return pack(SignedHere(content, identity.sign(HERE_TAG, content)))
+
+
+def open_here(data: bytes) -> Here | OtherVersion:
+    """The record in `data`, signed by the key that it names, every bound and its READY signature checked.
+
+    A record of another version comes back as its head alone. Raises DecodeError for anything else: the
+    sender's record is not taken, and nobody is blamed (cheats 1, 12).
+    """
+    signed = unpack(SignedHere, data, MAX_HERE + 80)
+    value = decode(signed.content, MAX_HERE)
+    if type(value) is not tuple:
+        raise DecodeError("a HERE record is an array")
+    head = from_value(OtherVersion, value[:5])
+    if not verify(head.key, signed.signature, HERE_TAG, signed.content):
+        raise DecodeError("the signature of a HERE record does not hold")
+    if (problem := name_problem(head.name)) is not None:
+        raise DecodeError(f"a name is refused: {problem}")
+    if (head.protocol, head.rules_version) != (PROTOCOL_VERSION, RULES_VERSION):
+        return head
+    here = from_value(Here, value)
+    _check_here(here)
+    return here
+
+
+def seats_limit(decks: int) -> int:
+    """The most players for so many decks (R2: 12 cards each, and one more for everybody, must be there)."""
+    return min(MAX_SEATS, 76 * decks // 13)
+
+
+def terms_problem(terms: Terms) -> str | None:
+    """Why nobody can play by these terms, in words, or None."""
+    rules = terms.rules
+    if not 1 <= rules.decks <= 4:
+        return "a table has 1 to 4 decks"
+    if rules.games < 1:
+        return "a match has at least one game"
+    if not 2 <= terms.seats <= MAX_SEATS:
+        return f"a table has 2 to {MAX_SEATS} seats"
+    if terms.seats > seats_limit(rules.decks):
+        return f"{rules.decks} deck(s) are enough for {seats_limit(rules.decks)} players, not {terms.seats}"
+    return None
+
+
+def name_problem(name: str) -> str | None:
+    """Why a name is refused, in words, or None.
+
+    Refused is what could move the cursor, turn the writing direction, hide, or stack up on a screen. A
+    zero-width joiner is taken inside an emoji only. Names that merely look alike are told apart by the key.
+    """
+    if not name or name.strip() != name:
+        return "it is empty, or begins or ends with a space"
+    if len(name.encode("utf-8", "surrogatepass")) > MAX_NAME:
+        return f"it is longer than {MAX_NAME} bytes"
+    marks = 0
+    for place, char in enumerate(name):
+        category = unicodedata.category(char)
+        if char in (_ZERO_WIDTH_JOINER, _EMOJI_STYLE) and _in_emoji(name, place):
+            continue
+        if (
+            category in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+            or char in _INVISIBLE
+            or (category == "Zs" and char != " ")
+        ):
+            return f"it has a control or invisible character (U+{ord(char):04X})"
+        marks = marks + 1 if category in ("Mn", "Me") else 0
+        if marks > MAX_MARKS or (marks and place == 0):
+            return "it has too many combining marks"
+    if unicodedata.normalize("NFC", name) != name:
+        return "it is not in Unicode normal form C"
+    return None
+
+
+def _in_emoji(name: str, place: int) -> bool:
+    """Whether the joiner or selector at `place` stands where an emoji has one."""
+    before = name[place - 1] if place else " "
+    if name[place] == _EMOJI_STYLE:
+        return unicodedata.category(before) in _EMOJI_PART
+    after = name[place + 1 : place + 2] or " "
+    return unicodedata.category(after) == "So" and (
+        before == _EMOJI_STYLE or unicodedata.category(before) in _EMOJI_PART
+    )
+
+
+def _check_here(here: Here) -> None:
+    if (problem := terms_problem(here.terms)) is not None:
+        raise DecodeError(f"terms are refused: {problem}")
+    for address in here.addresses:
+        if not address.isascii() or not address.isprintable() or " " in address:
+            raise DecodeError("an address hint is not printable ASCII")
+    _check_order(here.table, here.seated)
+    if here.reached >> len(here.seated):
+        raise DecodeError("a link to somebody who is not on the list")
+    roster = here.roster()
+    if (here.stage == Stage.LOBBY) != (roster is None):
+        raise DecodeError("a roster without a stage, or a stage without a roster")
+    if roster is None:
+        if here.ready_signature:
+            raise DecodeError("a READY signature without a roster")
+        return
+    check_roster(roster)
+    if Member(here.key, here.name) not in here.members or here.ready == Ready.NO:
+        raise DecodeError("sealed without being in it, or without being ready")
+    if not ready_valid(roster, here.key, here.ready_signature):
+        raise DecodeError("a READY signature does not hold")
+
+
+def check_roster(roster: Roster) -> None:
+    """Raises DecodeError unless the roster is one that honest peers can seal."""
+    if (roster.protocol, roster.rules_version) != (PROTOCOL_VERSION, RULES_VERSION):
+        raise DecodeError("a roster of another version")
+    keys = tuple(member.key for member in roster.members)
+    if len(keys) < 2:
+        raise DecodeError("a roster of fewer than two")
+    _check_order(roster.table, keys)
+    terms = Terms(0, len(keys), roster.rules)
+    if (problem := terms_problem(terms)) is not None:
+        raise DecodeError(f"a roster is refused: {problem}")
+    for member in roster.members:
+        if (problem := name_problem(member.name)) is not None:
+            raise DecodeError(f"a name is refused: {problem}")
+
+
+def check_start(start: Start) -> None:
+    """Raises DecodeError unless the certificate has the valid READY signature of each of a legal roster."""
+    check_roster(start.roster)
+    if len(start.signatures) != len(start.roster.members):
+        raise DecodeError("a START certificate has one signature for each member")
+    for member, signature in zip(start.roster.members, start.signatures, strict=True):
+        if not ready_valid(start.roster, member.key, signature):
+            raise DecodeError("a READY signature in a START certificate does not hold")
+
+
+def _check_order(table: bytes, keys: tuple[bytes, ...]) -> None:
+    ranks = [seating_rank(table, key) for key in keys]
+    if any(earlier >= later for earlier, later in itertools.pairwise(ranks)):
+        raise DecodeError("a list of keys that is not in its order, or names one twice")

@@ -1,0 +1,70 @@
+"""The rules of Otto, from here: values and functions, no cryptography. docs/rules.md has the rules.
+
+    state = start(order=(0, 1, 2), leader=0, decks=2)
+    while (result := outcome(state)) is None:
+        for seat in awaited(state):
+            state = apply(state, choose(legal_moves(state, seat, secrets[seat])))
+
+RESHUFFLE and DRAW await no seat: whoever handles the cards answers them with `Reshuffled()` and
+`Drawn()`. `otto_protocol.rules.game.Game` does, for a table in memory.
+"""
+
+from __future__ import annotations
+
+from otto_protocol.rules.apply import apply
+from otto_protocol.rules.check import check
+from otto_protocol.rules.end import OTTO_POINTS, Outcome, bonuses, outcome, standings
+from otto_protocol.rules.legal import View, legal_moves, view
+from otto_protocol.rules.phases import TABLE, Event, Phase
+from otto_protocol.rules.seats import Hidden, Removal, healed, hidden, remove_seats
+from otto_protocol.rules.state import (
+    ENOUGH,
+    HAND,
+    SAT_OUT,
+    STALL_ROUNDS,
+    Bonus,
+    Cheat,
+    Duel,
+    Reason,
+    Secret,
+    State,
+    awaited,
+    check_table,
+    clockwise,
+    start,
+)
+
+__all__ = [
+    "ENOUGH",
+    "HAND",
+    "OTTO_POINTS",
+    "SAT_OUT",
+    "STALL_ROUNDS",
+    "TABLE",
+    "Bonus",
+    "Cheat",
+    "Duel",
+    "Event",
+    "Hidden",
+    "Outcome",
+    "Phase",
+    "Reason",
+    "Removal",
+    "Secret",
+    "State",
+    "View",
+    "apply",
+    "awaited",
+    "bonuses",
+    "check",
+    "check_table",
+    "clockwise",
+    "healed",
+    "hidden",
+    "legal_moves",
+    "outcome",
+    "remove_seats",
+    "standings",
+    "start",
+    "view",
+]

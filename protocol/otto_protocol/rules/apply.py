@@ -1,0 +1,270 @@
+"""The state after a move, and everything that follows from it by itself (docs/rules.md)."""
+
+from __future__ import annotations
+
+from typing import TypeVar, assert_never
+
+from otto_protocol.rules.cards import colour, number
+from otto_protocol.rules.check import check
+from otto_protocol.rules.end import bonuses, count_points, no_winner
+from otto_protocol.rules.moves import (
+    Answer,
+    Challenge,
+    Choose,
+    Collect,
+    Drawn,
+    Exchange,
+    Guess,
+    LayDuel,
+    Lead,
+    LoseCard,
+    Move,
+    OpenDuel,
+    Opened,
+    OpenLead,
+    Reshuffled,
+    Say,
+    Score,
+    SeatMove,
+    SitOut,
+)
+from otto_protocol.rules.phases import TABLE, Event, Phase
+from otto_protocol.rules.state import (
+    ENOUGH,
+    HAND,
+    SAT_OUT,
+    Draft,
+    Duel,
+    Reason,
+    State,
+    clear_turn,
+    clockwise,
+    draft,
+    freeze,
+)
+
+T = TypeVar("T")
+
+
+def apply(state: State, move: Move) -> State:
+    """The state after `move`, of which only the public fields are looked at. Raises IllegalMove.
+
+    Moves of one step (CHOOSE, ANSWER, EXCHANGE, COLLECT, OTTO, SCORE) give the same state in any order.
+    """
+    check(state, move)
+    new = draft(state)
+    if isinstance(move, Reshuffled):
+        new.pile = tuple(range(new.next_slot, new.next_slot + len(new.spent)))
+        new.next_slot += len(new.spent)
+        new.spent = ()
+    elif isinstance(move, Drawn):
+        for seat, slot in new.draws:
+            new.hands = _with(new.hands, seat, (*new.hands[seat], slot))
+        new.drew = (*new.drew, *(seat for seat, _ in new.draws))
+        new.draws = ()
+    else:
+        new.waiting = tuple(seat for seat in new.waiting if seat != move.seat)
+        _move(new, move)
+    phase = TABLE[new.phase, type(move)]
+    if phase is not new.phase:
+        enter(new, phase)
+    settle(new)
+    return freeze(new)
+
+
+def _move(new: Draft, move: SeatMove) -> None:
+    """What a legal move of a seat does, before anything follows from it."""
+    match move:
+        case Answer(seat, slot, card):
+            _see_hand(new, seat, ((slot, card),))
+            new.answers = _with(new.answers, seat, slot)
+        case Exchange(seat, take):
+            new.choices = _with(new.choices, seat, take)
+        case Lead(number=said):
+            new.said = said
+        case OpenLead(seat, slot, card):
+            _see_hand(new, seat, ((slot, card),))
+            new.lead = slot
+            new.entitled = _entitled(new, colour(card))
+        case Collect(seat, slots):
+            if slots:
+                _lay(new, seat, slots)
+                new.quiet = 0
+        case Say(seat, otto, said, cards):
+            if otto:
+                assert said is not None
+                new.known = {**new.known, **dict(cards)}
+                new.numbers = _with(new.numbers, seat, said)
+                new.claims = _with(new.claims, seat, bonuses(said, [card for _, card in cards]))
+        case SitOut(seat, cards):
+            _see_hand(new, seat, cards)
+            new.answers = _with(new.answers, seat, SAT_OUT)
+        case Challenge(target=target):
+            new.duel, new.dueled = Duel(target), True
+        case LayDuel():
+            pass
+        case Guess(colour=guess):
+            assert new.duel is not None
+            new.duel = Duel(new.duel.target, guess)
+        case OpenDuel(seat, slot, card):
+            assert new.duel is not None
+            _see_hand(new, seat, ((slot, card),))
+            loser = seat if colour(card) == new.duel.colour else new.leader
+            new.duel = Duel(seat, new.duel.colour, slot, loser)
+        case LoseCard(seat, slot, card):
+            new.collections = _with(new.collections, seat, _without(new.collections[seat], slot))
+            new.known = {known: face for known, face in new.known.items() if known != slot}
+            new.spent = (*new.spent, card)
+            new.duel, new.quiet = None, 0
+        case Choose(seat, slots):
+            _lay(new, seat, slots)
+        case Score(seat, opened, cards):
+            new.known = {**new.known, **dict(cards)}
+            new.numbers = _with(new.numbers, seat, opened)
+        case _:
+            assert_never(move)
+
+
+def _see_hand(new: Draft, seat: int, cards: Opened) -> None:
+    new.known = {**new.known, **dict(cards)}
+    seen = new.shown[seat]
+    for slot, card in cards:
+        if slot < HAND * len(new.order):  # dealt at the start, so it shows what was not laid then (T3)
+            seen |= 1 << number(card)
+    if seen != new.shown[seat]:
+        new.shown = _with(new.shown, seat, seen)
+
+
+def _lay(new: Draft, seat: int, slots: tuple[int, ...]) -> None:
+    new.hands = _with(new.hands, seat, tuple(slot for slot in new.hands[seat] if slot not in slots))
+    new.collections = _with(new.collections, seat, (*new.collections[seat], *slots))
+
+
+def _entitled(new: Draft, led: int) -> tuple[int, ...]:
+    """Who may exchange: T9, else T10; nobody when both piles are empty (R8)."""
+    if not (new.pile or new.spent):
+        return ()
+    same = []
+    for seat in clockwise(new.order, new.live, new.leader):
+        slot = new.answers[seat]
+        if slot is not None and slot != SAT_OUT and colour(new.known[slot]) == led:
+            same.append(seat)
+    return tuple(same) or (new.leader,)
+
+
+def _with(row: tuple[T, ...], seat: int, value: T) -> tuple[T, ...]:
+    return (*row[:seat], value, *row[seat + 1 :])
+
+
+def _without(slots: tuple[int, ...], gone: int) -> tuple[int, ...]:
+    return tuple(slot for slot in slots if slot != gone)
+
+
+def enter(new: Draft, phase: Phase) -> None:
+    """Begin a phase: who must move in it."""
+    new.phase = phase
+    match phase:
+        case Phase.CHOOSE:
+            raise AssertionError("a game begins with it, by rules_state.start")
+        case Phase.LEAD | Phase.DUEL_GUESS | Phase.OPEN_LEAD:
+            new.waiting = (new.leader,)
+        case Phase.DUEL_LAY | Phase.DUEL_OPEN:
+            assert new.duel is not None
+            new.waiting = (new.duel.target,)
+        case Phase.LOSE_CARD:
+            assert new.duel is not None
+            assert new.duel.loser is not None
+            new.waiting = (new.duel.loser,)
+        case Phase.ANSWER:
+            new.waiting = clockwise(new.order, new.live, new.leader)
+        case Phase.EXCHANGE:
+            new.waiting = new.entitled
+        case Phase.RESHUFFLE | Phase.DRAW | Phase.END:
+            new.waiting = ()
+        case Phase.COLLECT:
+            new.waiting = new.drew
+        case Phase.OTTO:
+            new.waiting = tuple(seat for seat in _round(new) if len(new.collections[seat]) >= ENOUGH)
+        case Phase.SCORE:
+            new.waiting = tuple(seat for seat in _round(new) if new.numbers[seat] is None)
+        case _:
+            assert_never(phase)
+
+
+def _round(new: Draft) -> tuple[int, ...]:
+    """The live seats clockwise from the leader's left, the leader last."""
+    others = clockwise(new.order, new.live, new.leader)
+    return (*others, new.leader) if new.leader in new.live else others
+
+
+def settle(new: Draft) -> None:
+    """Let everything happen that follows by itself, until somebody is awaited again."""
+    while (event := _event(new)) is not None:
+        _happen(new, event)
+        enter(new, TABLE[new.phase, event])
+
+
+def _event(new: Draft) -> Event | None:
+    phase = new.phase
+    if phase is Phase.LEAD:
+        if no_winner(new) is not None:
+            return Event.NO_WINNER
+        return None if new.hands[new.leader] else Event.NO_HAND
+    if phase is Phase.DRAW:
+        if not new.draws and new.owed:
+            count = min(len(new.owed), len(new.pile))
+            new.draws = tuple(zip(new.owed[:count], new.pile[:count], strict=True))
+            new.owed, new.pile = new.owed[count:], new.pile[count:]
+        if new.draws:
+            return None
+        return Event.PILE_EMPTY if new.owed else Event.ALL_DONE
+    if new.waiting or phase is Phase.RESHUFFLE or phase is Phase.END:
+        return None
+    if phase is Phase.OTTO:
+        said = any(claim is not None for claim in new.claims)
+        return Event.OTTO_SAID if said else Event.NO_OTTO
+    return Event.ALL_DONE
+
+
+def _happen(new: Draft, event: Event) -> None:
+    match event:
+        case Event.ALL_DONE:
+            if new.phase is Phase.EXCHANGE:
+                _discard(new)
+            elif new.phase is Phase.SCORE:
+                count_points(new)
+        case Event.NO_WINNER:
+            new.reason = no_winner(new)
+        case Event.NO_OTTO | Event.TURN_VOID:
+            clear_turn(new)
+            new.turn += 1
+            new.quiet += 1
+            new.leader = clockwise(new.order, new.live, new.leader)[0]
+        case Event.OTTO_SAID:
+            first = next(seat for seat in (new.leader, *_round(new)) if new.claims[seat] is not None)
+            new.winner, new.reason = first, Reason.OTTO
+            new.bonus = new.claims[first] or ()
+        case Event.DUEL_VOID:
+            new.duel, new.dueled = None, False
+        case Event.NO_HAND | Event.PILE_EMPTY | Event.SHUFFLE_VOID | Event.LAST_SEAT:
+            pass
+        case _:
+            assert_never(event)
+
+
+def _discard(new: Draft) -> None:
+    """R7: those who exchange lay their cards on the spent pile, clockwise, and are owed one each."""
+    owed = tuple(seat for seat in new.entitled if new.choices[seat])
+    for seat in owed:
+        slot = new.lead if seat == new.leader else new.answers[seat]
+        assert slot is not None
+        new.spent = (*new.spent, new.known[slot])
+        new.hands = _with(new.hands, seat, _without(new.hands[seat], slot))
+        new.known = {known: card for known, card in new.known.items() if known != slot}
+    new.owed = owed
+
+
+def happen(new: Draft, event: Event) -> None:
+    """An event from outside the game (`rules_seats`): its effect and its transition."""
+    _happen(new, event)
+    enter(new, TABLE[new.phase, event])
