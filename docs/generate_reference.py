@@ -65,10 +65,10 @@ def message_table() -> str:
 def phase_table() -> str:
     """Every phase: who speaks, with what, and what follows."""
 
-    def follows(phase: phases.Phase, loss: bool) -> str:
+    def follows(phase: phases.MatchPhase, loss: bool) -> str:
         steps = [
             f"{event.value} → **{after.value}**"
-            for (before, event), after in phases.TABLE.items()
+            for (before, event), after in phases.TRANSITIONS.items()
             if before is phase and (event in phases.LOSS) == loss
         ]
         return "<br>".join(steps) or "-"
@@ -101,13 +101,13 @@ def frame_table() -> str:
 
 def reason_table() -> str:
     """The reasons that are sent in `Bye` and `Verdict`."""
-    source = inspect.getsource(frames.Reason)
+    source = inspect.getsource(frames.CloseReason)
     said = dict(re.findall(r"(\w+) = \d+  # (.+)", source))
     return table(
         ("number", "reason", "meaning"),
         (
             (str(int(reason)), f"`{reason.name}`", said.get(reason.name, "wanted"))
-            for reason in frames.Reason
+            for reason in frames.CloseReason
             if reason < 16
         ),
     )
@@ -198,7 +198,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
         (handshake.ClientHello, handshake.ServerHello, handshake.ClientProof, handshake.Verdict)
     ),
     "frames": frame_table,
-    "frame-parts": lambda: records((frames.Heard, frames.PeerHint)),
+    "frame-parts": lambda: records((frames.Hears, frames.PeerHint)),
     "reasons": reason_table,
     "here": lambda: records((here.SignedHere, here.Here, here.Terms)),
     "roster": lambda: records((roster.TableRules, roster.Member, roster.Roster, roster.Start)),

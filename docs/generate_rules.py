@@ -13,7 +13,7 @@ SOURCE = DOCS.parent / "otto_p2p" / "texts" / "rules_en.md"
 ABOUT = """
 ## The phases of the engine
 
-For readers of the code. This table is made from `TABLE` in `otto_protocol/rules/phases.py`, and this page by
+For readers of the code. This table is made from `GAME_STEPS` in `otto_protocol/rules/phases.py`, and this page by
 `docs/generate_rules.py` from it and from what `otto-p2p rules` prints. `Names` are moves; a step that is not
 in the table is illegal. In choose, answer, exchange, collect, otto and score several players move, in any
 order. Rules T1 to T17 translate the original; R1 to R17 are the rulings of the design; R18 to R20, and the

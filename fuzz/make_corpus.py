@@ -60,11 +60,11 @@ def examples() -> dict[str, list[bytes]]:
         "frame": [
             frames.encode_frame(one)
             for one in (
-                frames.Beat((frames.Heard(bytes(32), 5),)),
+                frames.Beat((frames.Hears(bytes(32), 5),)),
                 frames.Sync(bytes(32), 1, 2),
                 frames.Peers((frames.PeerHint(bytes(32), ("192.168.1.5:47701",)),)),
                 frames.Bye(1),
-                frames.Here(sign_here(identity, lobby.me)),
+                frames.LobbyRecord(sign_here(identity, lobby.me)),
             )
         ],
         "message": [m.wire(m.parse_content(signed)) for signed in short],

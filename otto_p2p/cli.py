@@ -72,25 +72,25 @@ def _fail(text: str, status: int = FAILED) -> int:
 def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     match options.command:
         case "join":
-            from otto_p2p.commands import join as joining
+            from otto_p2p.commands import join
 
             try:
-                wanted = joining.checked(options)
-            except joining.UsageError as error:
+                wanted = join.checked(options)
+            except join.UsageError as error:
                 return _fail(str(error), USAGE)
-            return joining.join(wanted)
+            return join.join(wanted)
         case "tables":
-            from otto_p2p.commands import tables as listing
+            from otto_p2p.commands import tables
 
-            return listing.tables(as_json=options.json)
+            return tables.tables(as_json=options.json)
         case "doctor":
             from otto_p2p.commands import doctor
 
             return doctor.doctor(options.peer, options.data_dir, options.seconds, as_json=options.json)
         case "verify":
-            from otto_p2p.commands import verify as verifying
+            from otto_p2p.commands import verify
 
-            check = verifying.verify_evidence if options.evidence else verifying.verify
+            check = verify.verify_evidence if options.evidence else verify.verify
             return check(options.file)
         case "history":
             from otto_p2p.commands.history import history

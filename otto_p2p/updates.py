@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from otto_protocol.lobby.seating import Obstacle
-from otto_protocol.match.phases import Phase
+from otto_protocol.match.phases import MatchPhase
 from otto_protocol.roster import Member, TableRules
 from otto_protocol.rules import moves
 from otto_protocol.rules.end import Outcome
@@ -81,7 +81,7 @@ class LobbyUpdate:
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class ShuffleVerified:
     """All proofs of a shuffle were checked here at `when` (Unix seconds), and hold; `seats` say so, too.
 
     A seat says so by signing the next step on top of them.
@@ -100,7 +100,7 @@ class GameUpdate:
     tags: tuple[str, ...]
     game: int
     games: int
-    phase: Phase
+    phase: MatchPhase
     progress: tuple[int, int]  # shuffles done or proofs verified, of how many (0, 0 outside of these phases)
     table_number: int  # 33 bits, shown as the table words
     view: View | None
@@ -114,7 +114,7 @@ class GameUpdate:
     over: bool
     away_since: dict[int, float] = field(default_factory=dict)  # seat -> Unix seconds, of those who are away
     memory_aid: bool = True  # of the table rules: the screen may show which cards were seen
-    verified: Verified | None = None  # the last shuffle whose proofs this peer has checked
+    verified: ShuffleVerified | None = None  # the last shuffle whose proofs this peer has checked
 
 
 class News(enum.Enum):

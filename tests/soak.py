@@ -21,13 +21,13 @@ import trio
 
 import otto_p2p.table.table
 from otto_p2p.net.addresses import Address
-from otto_p2p.net.frames import Reason
+from otto_p2p.net.frames import CloseReason
 from otto_p2p.net.mesh import Mesh
 from otto_p2p.net.streams import listening_port, open_listeners
 from otto_p2p.storage.journal import Journal
 from otto_p2p.table.table import Settings, Table
 from otto_p2p.updates import Closed, GameUpdate
-from otto_protocol.match.phases import Phase
+from otto_protocol.match.phases import MatchPhase
 from otto_protocol.roster import TableRules
 from tests.protocol.lab_games import eager
 
@@ -106,7 +106,7 @@ class Soak:
         """A link between two peers is reset."""
         mesh = self.tables[self.broken % self.peers].mesh
         for link in mesh.links()[:1]:
-            mesh.drop(link.key, Reason.LOST)
+            mesh.drop(link.key, CloseReason.LOST)
             self.broken += 1
 
 
@@ -119,7 +119,7 @@ async def play(table: Table) -> None:
         if isinstance(update, GameUpdate):
             if update.view is None or not update.decisions:
                 decided = None
-            elif update.decisions != decided and update.phase is not Phase.OVER:
+            elif update.decisions != decided and update.phase is not MatchPhase.OVER:
                 decided = update.decisions
                 table.act(eager(update.view, update.decisions))
 

@@ -19,8 +19,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from otto_protocol.crypto import heal, proofs
-from otto_protocol.crypto import shuffle_proof as shuffle
+from otto_protocol.crypto import heal, proofs, shuffle_proof
 from otto_protocol.crypto.deck import Deck, open_deck
 from otto_protocol.crypto.group import (
     CHALLENGE_BYTES,
@@ -98,11 +97,11 @@ class _Bench:
         self.points = [mul_base_secret(k) for k in random_scalars(CARDS, os.urandom)]
         self.x = random_scalars(1, os.urandom)[0]
         self.X = mul_base_secret(self.x)
-        shuffle.generators(CARDS)
+        shuffle_proof.generators(CARDS)
         blinding_base()
         start = open_deck(range(CARDS), self.X)
         # not the first deck, where every a is G: that one is cheaper
-        self.deck, _ = shuffle.shuffle(start, self.X, os.urandom)
+        self.deck, _ = shuffle_proof.shuffle(start, self.X, os.urandom)
 
     def _price(self, kind: str) -> float:
         """CPU seconds of one operation, now."""
@@ -167,21 +166,23 @@ class _Bench:
     def shuffles(self) -> list[Row]:
         """Shuffle, proof, and both verifications."""
         deck, X, N = self.deck, self.X, CARDS
-        links: list[shuffle.Link] = []
+        links: list[shuffle_proof.Link] = []
         last = deck
         for number in range(CHAIN):
             links.append(_link(last, X, bytes([number])))
             last = links[-1][1]
-        new, witness = shuffle.shuffle(deck, X, os.urandom)
-        proof = shuffle.prove(deck, new, X, witness, b"", os.urandom)
-        prepared = [shuffle.prepare(N, os.urandom) for _ in range(ROUNDS)]
+        new, witness = shuffle_proof.shuffle(deck, X, os.urandom)
+        proof = shuffle_proof.prove(deck, new, X, witness, b"", os.urandom)
+        prepared = [shuffle_proof.prepare(N, os.urandom) for _ in range(ROUNDS)]
         for one in prepared:
             one.set_key(X)
-        online = [_cpu(functools.partial(shuffle.shuffle, deck, X, os.urandom, one)) for one in prepared]
+        online = [
+            _cpu(functools.partial(shuffle_proof.shuffle, deck, X, os.urandom, one)) for one in prepared
+        ]
         return [
             self._row(
                 "shuffle",
-                lambda: shuffle.shuffle(deck, X, os.urandom),
+                lambda: shuffle_proof.shuffle(deck, X, os.urandom),
                 1.58 * N,
                 {"secret": N, "base": N, "add": 2 * N},
                 None,
@@ -190,7 +191,7 @@ class _Bench:
             Row("shuffle, prepared ahead", statistics.median(online)),
             self._row(
                 "prove",
-                lambda: shuffle.prove(deck, new, X, witness, b"", os.urandom),
+                lambda: shuffle_proof.prove(deck, new, X, witness, b"", os.urandom),
                 6.57 * N,
                 {"secret": 3 * N, "commit": 2 * N, "base": N, "add": N},
                 1.3,
@@ -198,14 +199,14 @@ class _Bench:
             ),
             self._row(
                 "verify, one",
-                lambda: _expect(shuffle.check(deck, new, X, proof, b"")),
+                lambda: _expect(shuffle_proof.check(deck, new, X, proof, b"")),
                 7.9 * N,
                 {"mul": 4 * N, "short": 4 * N, "base": N, "add": N, "decode": 2 * N},
                 1.25,
             ),
             self._row(
                 f"verify, chain of {CHAIN}",
-                lambda: _expect(all(shuffle.check_chain(X, links, os.urandom))),
+                lambda: _expect(all(shuffle_proof.check_chain(X, links, os.urandom))),
                 (5 * CHAIN + 3) * N,
                 {"mul": (4 * CHAIN + 3) * N, "short": CHAIN * N, "decode": 3 * CHAIN * N},
                 1.25,
@@ -259,7 +260,14 @@ class _Bench:
             "decode": 3 * k * F,
             "short": k * F + (2 + 4 * (k - 1)) * (F + H) + (1 + 2 * (k - 1)) * (F + own),
         }
-        size = 66 * F + shuffle.proof_bytes(F) + 66 * (F + H) + 33 * (F + own) + 33 + 3 * proofs.PROOF_BYTES
+        size = (
+            66 * F
+            + shuffle_proof.proof_bytes(F)
+            + 66 * (F + H)
+            + 33 * (F + own)
+            + 33
+            + 3 * proofs.PROOF_BYTES
+        )
         return self._row(f"heal, {seats} to {seats - 1} players", heal_of.path, nominal, kinds, None, size, 1)
 
 
@@ -268,9 +276,9 @@ def _expect(verdict: bool) -> None:
         raise AssertionError("an honest proof was refused")
 
 
-def _link(deck: Deck, X: Point, context: bytes) -> shuffle.Link:
-    new, witness = shuffle.shuffle(deck, X, os.urandom)
-    return deck, new, shuffle.prove(deck, new, X, witness, context, os.urandom), context
+def _link(deck: Deck, X: Point, context: bytes) -> shuffle_proof.Link:
+    new, witness = shuffle_proof.shuffle(deck, X, os.urandom)
+    return deck, new, shuffle_proof.prove(deck, new, X, witness, context, os.urandom), context
 
 
 class _Heal:
@@ -283,7 +291,7 @@ class _Heal:
         joint = add(*self.public)
         assert joint is not None
         self.X = joint
-        self.links: list[shuffle.Link] = []
+        self.links: list[shuffle_proof.Link] = []
         deck = open_deck(range(CARDS), joint)
         for _ in range(survivors):
             self.links.append(_link(deck, joint, b""))
@@ -316,9 +324,9 @@ class _Heal:
     def path(self) -> None:
         """What the first survivor computes and what it waits for: the shuffles of all, one after another."""
         for deck, _, _, _ in self.links[1:]:
-            shuffle.shuffle(deck, self.X, self.rng)
+            shuffle_proof.shuffle(deck, self.X, self.rng)
         _link(self.links[0][0], self.X, b"")
-        _expect(all(shuffle.check_chain(self.X, self.links, self.rng)))
+        _expect(all(shuffle_proof.check_chain(self.X, self.links, self.rng)))
         s = self.secrets[0]
         raised = heal.raise_entries(s, self.entries)
         heal.prove_raise(s, mul_base_secret(s), self.entries, raised, b"", self.rng)
@@ -338,4 +346,4 @@ class _Heal:
             for seat, (shares, _) in enumerate(self.tags)
             for tag in heal.tags(self._mine(seat)[size:], [shares[size:]])
         ]
-        _expect(isinstance(heal.match(pile, own), heal.Match))
+        _expect(isinstance(heal.match(pile, own), heal.TagMatch))

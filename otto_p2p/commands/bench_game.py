@@ -18,7 +18,7 @@ from otto_p2p.players import bots
 from otto_p2p.storage.journal import Journal
 from otto_p2p.table.table import Settings, Table
 from otto_p2p.updates import Closed, GameUpdate, LobbyUpdate, MatchEnded
-from otto_protocol.match.phases import Phase
+from otto_protocol.match.phases import MatchPhase
 
 PLAYERS = 4
 HAND_LIMIT = 1.0  # seconds from everyone ready to cards in hand (docs/protocol.md: "well under a second")
@@ -102,8 +102,8 @@ async def _watch(table: Table, course: Course, meeting: _Meeting) -> None:
         match update:
             case LobbyUpdate(obstacles=obstacles) if obstacles and not course.hand:
                 course.ready = time.perf_counter()
-            case GameUpdate() if update.view is not None and update.phase is not Phase.KEY_COMMIT:
-                if not course.hand and update.phase is Phase.PLAY:
+            case GameUpdate() if update.view is not None and update.phase is not MatchPhase.KEY_COMMIT:
+                if not course.hand and update.phase is MatchPhase.PLAY:
                     course.hand = time.perf_counter()
                 course.turns = update.view.state.turn
                 if update.decisions:

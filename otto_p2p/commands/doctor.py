@@ -10,8 +10,8 @@ from importlib.metadata import version
 
 import trio
 
-from otto_p2p.commands import doctor_checks as checks
-from otto_p2p.commands.doctor_checks import Check, State
+from otto_p2p.commands import doctor_checks
+from otto_p2p.commands.doctor_checks import Check, CheckState
 from otto_p2p.commands.doctor_meeting import Doctor, Meeting, Met
 from otto_p2p.i18n import _
 from otto_p2p.net.addresses import Address, Interface, list_interfaces, own_addresses, parse_peer, usable
@@ -33,12 +33,12 @@ def doctor(peers: Sequence[str], data_dir: str | None, seconds: float, *, as_jso
     else:
         for line in shown(found):
             print(line)
-    return 1 if any(check.state is State.BAD for check in found) else 0
+    return 1 if any(check.state is CheckState.BAD for check in found) else 0
 
 
 def shown(found: Sequence[Check]) -> list[str]:
     """One line for each check: its state, what was found, what to do."""
-    words = {State.GOOD: _("ok"), State.NOTE: _("note"), State.BAD: _("PROBLEM")}
+    words = {CheckState.GOOD: _("ok"), CheckState.NOTE: _("note"), CheckState.BAD: _("PROBLEM")}
     width = max(len(word) for word in words.values())
     return [
         f"{words[check.state]:<{width}}  {check.text}{' ' if check.advice else ''}{check.advice}"
@@ -55,11 +55,13 @@ async def _examine(
 ) -> list[Check]:
     try:
         present: Sequence[Interface] = list_interfaces()
-        interfaces = checks.check_interfaces(present)
+        interfaces = doctor_checks.check_interfaces(present)
     except OSError as error:
         present = ()
-        interfaces = Check("interfaces", State.BAD, f"{_('No network interface has an address.')} {error}")
-    echo = await trio.to_thread.run_sync(checks.check_echo, present)
+        interfaces = Check(
+            "interfaces", CheckState.BAD, f"{_('No network interface has an address.')} {error}"
+        )
+    echo = await trio.to_thread.run_sync(doctor_checks.check_echo, present)
     problem, port, meeting = "", None, Meeting()
     try:
         listeners = open_listeners(None)
@@ -68,16 +70,16 @@ async def _examine(
     else:
         port = listening_port(listeners)
         meeting = await Doctor(listeners, port).meet(targets, seconds)
-    return checks.listed(
+    return doctor_checks.listed(
         _check_program(),
         interfaces,
-        checks.check_port(port, problem),
+        doctor_checks.check_port(port, problem),
         echo,
-        [Check("discovery", State.BAD, safe(text)) for text in meeting.troubles],
-        checks.check_firewall(),
-        checks.check_clock(time.time()),
-        checks.terminal_now(),
-        checks.check_folder(data_folder(data_dir)),
+        [Check("discovery", CheckState.BAD, safe(text)) for text in meeting.troubles],
+        doctor_checks.check_firewall(),
+        doctor_checks.check_clock(time.time()),
+        doctor_checks.terminal_now(),
+        doctor_checks.check_folder(data_folder(data_dir)),
         check_typed(meeting),
         check_met(meeting),
         _advise(present, port, meeting),
@@ -88,7 +90,7 @@ def _check_program() -> Check:
     text = _("otto-p2p {version}, protocol {protocol}, Python {python} on {system}.")
     return Check(
         "program",
-        State.GOOD,
+        CheckState.GOOD,
         text.format(
             version=version("otto-p2p"),
             protocol=PROTOCOL_VERSION,
@@ -103,12 +105,12 @@ def check_typed(meeting: Meeting) -> list[Check]:
     found = []
     for text, problem in meeting.typed.items():
         if problem is None:
-            found.append(Check("peer", State.GOOD, _("{address} answers.").format(address=safe(text))))
+            found.append(Check("peer", CheckState.GOOD, _("{address} answers.").format(address=safe(text))))
             continue
         found.append(
             Check(
                 "peer",
-                State.BAD,
+                CheckState.BAD,
                 _("{address} cannot be reached: {problem}.").format(address=safe(text), problem=problem),
                 _("Is otto-p2p running there? Is the address right? Does a firewall there forbid it?"),
             )
@@ -128,7 +130,7 @@ def check_met(meeting: Meeting) -> list[Check]:
             found.append(
                 Check(
                     "version",
-                    State.BAD,
+                    CheckState.BAD,
                     text.format(name=name, version=met.version, own=PROTOCOL_VERSION),
                     _("Install the same version of otto-p2p on both machines."),
                 )
@@ -145,7 +147,7 @@ def _check_multicast(met: Met, name: str) -> Check:
             if met.heard_us
             else _("Multicast from {name} is heard.")
         )
-        return Check("multicast between", State.GOOD, text.format(name=name))
+        return Check("multicast between", CheckState.GOOD, text.format(name=name))
     if not met.multicast and met.heard_us:
         text = _("Multicast passes to {name}, but not from there.")
     elif met.multicast:
@@ -154,7 +156,7 @@ def _check_multicast(met: Met, name: str) -> Check:
         text = _("Multicast does not pass between here and {name}.")
     return Check(
         "multicast between",
-        State.NOTE,
+        CheckState.NOTE,
         text.format(name=name),
         _("The network or a firewall (UDP port 5353) blocks it: join with --peer."),
     )
@@ -165,19 +167,19 @@ def _check_unicast(met: Met, name: str) -> Check:
         text = _("Connections to {name} work.")
         if met.reached_us:
             text = _("Connections work between here and {name}, both ways.")
-        return Check("connections", State.GOOD, text.format(name=name))
+        return Check("connections", CheckState.GOOD, text.format(name=name))
     if met.reached or met.reached_us:
         there = _("Connections work to {name}, but not from there.")
         back = _("Connections work from {name}, but not from here to there.")
         return Check(
             "connections",
-            State.NOTE,
+            CheckState.NOTE,
             (there if met.reached else back).format(name=name),
             _("One direction is enough to play; a firewall on one of the machines blocks the other."),
         )
     return Check(
         "connections",
-        State.BAD,
+        CheckState.BAD,
         _("{name} is seen, but no connection to it comes about.").format(name=name),
         _("A firewall there, or a Wi-Fi that keeps its clients apart: use another network or a cable."),
     )
@@ -193,4 +195,4 @@ def _advise(present: Sequence[Interface], port: int | None, meeting: Meeting) ->
     advice = _(
         "Type `otto-p2p doctor --peer {host}` on another machine, and `otto-p2p doctor --seconds 60` here."
     )
-    return Check("others", State.NOTE, text, advice.format(host=f"[{host}]" if ":" in host else host))
+    return Check("others", CheckState.NOTE, text, advice.format(host=f"[{host}]" if ":" in host else host))

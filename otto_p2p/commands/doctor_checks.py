@@ -30,7 +30,7 @@ WIDTH, HEIGHT = 80, 24
 EARLIEST = 1_735_689_600  # 2025-01-01: an earlier clock is wrong
 
 
-class State(Enum):
+class CheckState(Enum):
     """How bad it is."""
 
     GOOD = "ok"
@@ -43,7 +43,7 @@ class Check:
     """`about` is a fixed English word for programs; `text` says what was found, `advice` what to do."""
 
     about: str
-    state: State
+    state: CheckState
     text: str
     advice: str = ""
 
@@ -55,7 +55,7 @@ def check_interfaces(present: Sequence[Interface]) -> Check:
     if all(is_loopback(interface) for interface in good):
         return Check(
             "interfaces",
-            State.BAD,
+            CheckState.BAD,
             _("No network interface has an address."),
             _("Switch Wi-Fi on or plug the cable in; a game on this machine alone works."),
         )
@@ -65,7 +65,7 @@ def check_interfaces(present: Sequence[Interface]) -> Check:
     text = _("Network: {interfaces}.").format(interfaces=shown)
     if left_out:
         text += " " + _("Left out, as containers and VPNs are no LAN: {names}.").format(names=left_out)
-    return Check("interfaces", State.GOOD, text)
+    return Check("interfaces", CheckState.GOOD, text)
 
 
 def check_port(port: int | None, problem: str = "") -> Check:
@@ -73,20 +73,20 @@ def check_port(port: int | None, problem: str = "") -> Check:
     if port is None:
         return Check(
             "port",
-            State.BAD,
+            CheckState.BAD,
             safe(problem),
             _("Something on this machine forbids programs to listen: look at its security settings."),
         )
     if not DEFAULT_PORT <= port <= LAST_PORT:
         return Check(
             "port",
-            State.NOTE,
+            CheckState.NOTE,
             _("TCP ports {first} to {last} are all taken; another free port was used.").format(
                 first=DEFAULT_PORT, last=LAST_PORT
             ),
             _("Others need the port in --peer HOST:PORT."),
         )
-    return Check("port", State.GOOD, _("TCP port {port} is free to listen on.").format(port=port))
+    return Check("port", CheckState.GOOD, _("TCP port {port} is free to listen on.").format(port=port))
 
 
 def check_echo(present: Sequence[Interface]) -> list[Check]:
@@ -99,13 +99,13 @@ def check_echo(present: Sequence[Interface]) -> list[Check]:
             problem = echo_problem(place, version)
             text = _("Multicast can be sent and received at {address}.").format(address=place.address)
             if problem is None:
-                found.append(Check("multicast", State.GOOD, text))
+                found.append(Check("multicast", CheckState.GOOD, text))
                 continue
             text = _("Multicast does not work at {address}: {problem}.").format(
                 address=place.address, problem=problem
             )
             advice = _("Let UDP port 5353 through the firewall. Until then use --peer.")
-            found.append(Check("multicast", State.BAD, text, advice))
+            found.append(Check("multicast", CheckState.BAD, text, advice))
     return found
 
 
@@ -174,7 +174,7 @@ def check_firewall(root: Path = Path("/")) -> Check | None:
         if "ENABLED=yes" in (root / "etc/ufw/ufw.conf").read_text(encoding="utf-8", errors="replace"):
             return Check(
                 "firewall",
-                State.NOTE,
+                CheckState.NOTE,
                 _("The firewall ufw is on."),
                 _("If others cannot connect: {command}").format(
                     command=f"sudo ufw allow {ports}/tcp && sudo ufw allow 5353/udp"
@@ -183,7 +183,7 @@ def check_firewall(root: Path = Path("/")) -> Check | None:
     if (root / "run/firewalld").exists():
         return Check(
             "firewall",
-            State.NOTE,
+            CheckState.NOTE,
             _("The firewall firewalld is on."),
             _("If others cannot connect: {command}").format(
                 command=f"sudo firewall-cmd --add-port={ports.replace(':', '-')}/tcp --add-service=mdns"
@@ -192,7 +192,7 @@ def check_firewall(root: Path = Path("/")) -> Check | None:
     if sys.platform in ("win32", "darwin"):
         return Check(
             "firewall",
-            State.NOTE,
+            CheckState.NOTE,
             _("This system has a firewall of its own."),
             _("When it asks, let Python accept connections in private networks."),
         )
@@ -205,11 +205,11 @@ def check_clock(now: float) -> Check:
     if now < EARLIEST:
         return Check(
             "clock",
-            State.NOTE,
+            CheckState.NOTE,
             _("The clock says {time}, which cannot be.").format(time=shown),
             _("Set it; games work nevertheless, but their transcripts get wrong dates."),
         )
-    return Check("clock", State.GOOD, _("The clock says {time}.").format(time=shown))
+    return Check("clock", CheckState.GOOD, _("The clock says {time}.").format(time=shown))
 
 
 def check_terminal(tty: bool, size: tuple[int, int], encoding: str, term: str) -> Check:
@@ -217,26 +217,26 @@ def check_terminal(tty: bool, size: tuple[int, int], encoding: str, term: str) -
     if not tty or term in ("", "dumb"):
         return Check(
             "terminal",
-            State.NOTE,
+            CheckState.NOTE,
             _("This is no terminal that can show a full screen."),
             _("`join` uses plain lines by itself."),
         )
     if size[0] < WIDTH or size[1] < HEIGHT:
         return Check(
             "terminal",
-            State.NOTE,
+            CheckState.NOTE,
             _("The terminal has {columns} columns and {lines} lines.").format(columns=size[0], lines=size[1]),
             _("Make it at least {columns} by {lines}, or use --plain.").format(columns=WIDTH, lines=HEIGHT),
         )
     if not encoding.lower().replace("-", "").startswith("utf"):
         return Check(
             "terminal",
-            State.NOTE,
+            CheckState.NOTE,
             _("The terminal's characters are {encoding}, not UTF-8.").format(encoding=safe(encoding)),
             _("Set the language, for instance LANG=C.UTF-8; the cards are drawn with ASCII until then."),
         )
     text = _("The terminal can show the full screen ({columns} by {lines}).")
-    return Check("terminal", State.GOOD, text.format(columns=size[0], lines=size[1]))
+    return Check("terminal", CheckState.GOOD, text.format(columns=size[0], lines=size[1]))
 
 
 def check_folder(folder: Path) -> Check:
@@ -253,14 +253,14 @@ def check_folder(folder: Path) -> Check:
         text = _("Nothing can be kept in {folder}: {problem}.")
         return Check(
             "folder",
-            State.BAD,
+            CheckState.BAD,
             text.format(folder=shown, problem=describe_os_error(error)),
             _("Choose another folder with --data-dir."),
         )
     if free < ENOUGH_BYTES:
         text = _("The disk of {folder} is almost full.").format(folder=shown)
-        return Check("folder", State.BAD, text, _("Make room: every move is stored before it is sent."))
-    return Check("folder", State.GOOD, _("Keys and matches are kept in {folder}.").format(folder=shown))
+        return Check("folder", CheckState.BAD, text, _("Make room: every move is stored before it is sent."))
+    return Check("folder", CheckState.GOOD, _("Keys and matches are kept in {folder}.").format(folder=shown))
 
 
 def terminal_now() -> Check:

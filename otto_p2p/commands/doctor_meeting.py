@@ -21,7 +21,7 @@ from otto_p2p.net import events as net
 from otto_p2p.net.addresses import Address, list_interfaces, own_addresses, parse_peer, usable
 from otto_p2p.net.adverts import DOCTOR, NONCE_BYTES, Advert
 from otto_p2p.net.discovery import AdvertGone, AdvertSeen, Discovery, DiscoveryTrouble
-from otto_p2p.net.frames import Game, Reason
+from otto_p2p.net.frames import CloseReason, MatchMessage
 from otto_p2p.net.mesh import Mesh
 from otto_p2p.net.streams import LinkError, dial_tcp
 from otto_p2p.texts.safe import safe
@@ -146,7 +146,7 @@ class Doctor:
                 case net.DialFailed(key=bytes() as key) if self.meeting.of(key).reached is None:
                     self.meeting.of(key).reached = False
                     self.meeting.of(key).address = event.address
-                case net.FrameFrom(key=key, frame=Game(message=message)) if message.startswith(_MARK):
+                case net.FrameFrom(key=key, frame=MatchMessage(message=message)) if message.startswith(_MARK):
                     self._take_report(nursery, key, message)
                 case _:
                     pass
@@ -167,7 +167,7 @@ class Doctor:
                 }
                 if met.doctor or link.key not in self._told:
                     self._told[link.key] = trio.current_time()
-                    self._mesh.send(link.key, Game(_MARK + json.dumps(report).encode()))
+                    self._mesh.send(link.key, MatchMessage(_MARK + json.dumps(report).encode()))
             await trio.sleep(TELL_SECONDS)
 
     def _take_report(self, nursery: trio.Nursery, key: bytes, message: bytes) -> None:
@@ -212,13 +212,13 @@ def _host_name() -> str:
     return name if name and name_problem(name) is None else "otto"
 
 
-def _why(reason: Reason, detail: str) -> str:
-    if reason is Reason.NOT_OTTO:
+def _why(reason: CloseReason, detail: str) -> str:
+    if reason is CloseReason.NOT_OTTO:
         return _("something else than otto-p2p answers there")
-    if reason is Reason.OTHER_VERSION:
+    if reason is CloseReason.OTHER_VERSION:
         return _("another version of otto-p2p is there")
-    if reason is Reason.MYSELF:
+    if reason is CloseReason.MYSELF:
         return _("that is this machine itself")
-    if reason is Reason.TIMEOUT:
+    if reason is CloseReason.TIMEOUT:
         return _("no answer")
     return safe(detail) or reason.name.lower()

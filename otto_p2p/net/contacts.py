@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import trio
 
 from otto_p2p.net.addresses import Address
-from otto_p2p.net.frames import Reason
+from otto_p2p.net.frames import CloseReason
 from otto_p2p.net.handshake import Peer
 from otto_p2p.net.link import Limits, Link, Timing
 
@@ -26,7 +26,7 @@ class ContactInfo:
     linked: bool
     silent: bool
     address: str
-    problem: Reason | None
+    problem: CloseReason | None
     detail: str
     last_heard: float | None
 
@@ -46,7 +46,7 @@ class Contact:
     relayed: float | None = None  # as others tell
     refused_until: float = 0.0
     left: bool = False
-    problem: Reason | None = None
+    problem: CloseReason | None = None
     detail: str = ""
     dialling: trio.CancelScope | None = None
     finishing: trio.Lock = field(default_factory=trio.Lock)

@@ -10,7 +10,7 @@ import trio
 from otto_p2p.net.addresses import Address
 from otto_p2p.net.contacts import Contact, ContactBook
 from otto_p2p.net.events import DialFailed
-from otto_p2p.net.frames import Reason
+from otto_p2p.net.frames import CloseReason
 from otto_p2p.net.handshake import Half, OtherPeer, Peer, Self, finish, open_half
 from otto_p2p.net.link import Timing
 from otto_p2p.net.streams import Dial, FrameStream, LinkError
@@ -22,17 +22,17 @@ Attach = Callable[[Contact, FrameStream, Peer, Address], None]
 
 # When all addresses of a peer failed, the error that says most is reported.
 _TELLING = {
-    Reason.UNREACHABLE: 1,
-    Reason.TIMEOUT: 2,
-    Reason.LOST: 3,
-    Reason.NOT_OTTO: 4,
-    Reason.OTHER_PEER: 5,
-    Reason.BUSY: 6,
-    Reason.UNWANTED: 6,
-    Reason.OTHER_VERSION: 7,
-    Reason.BAD_PROOF: 8,
-    Reason.DUPLICATE: 9,
-    Reason.MYSELF: 9,
+    CloseReason.UNREACHABLE: 1,
+    CloseReason.TIMEOUT: 2,
+    CloseReason.LOST: 3,
+    CloseReason.NOT_OTTO: 4,
+    CloseReason.OTHER_PEER: 5,
+    CloseReason.BUSY: 6,
+    CloseReason.UNWANTED: 6,
+    CloseReason.OTHER_VERSION: 7,
+    CloseReason.BAD_PROOF: 8,
+    CloseReason.DUPLICATE: 9,
+    CloseReason.MYSELF: 9,
 }
 
 
@@ -58,7 +58,7 @@ async def race(
             with trio.fail_after(timing.handshake):
                 half = await open_half(me, await dial(address), expected)
         except trio.TooSlowError:
-            errors.append(LinkError(Reason.TIMEOUT, str(address)))
+            errors.append(LinkError(CloseReason.TIMEOUT, str(address)))
         except LinkError as error:
             errors.append(error)
             if isinstance(error, OtherPeer):
@@ -85,7 +85,7 @@ async def race(
     if winner:
         return winner[0]
     raise max(
-        errors or [LinkError(Reason.UNREACHABLE, "no address")],
+        errors or [LinkError(CloseReason.UNREACHABLE, "no address")],
         key=lambda error: _TELLING.get(error.reason, 0),
     )
 
@@ -141,7 +141,7 @@ class Dialler:
             try:
                 await self._reach(contact)
             except LinkError as error:
-                if error.reason not in (contact.problem, Reason.DUPLICATE):
+                if error.reason not in (contact.problem, CloseReason.DUPLICATE):
                     contact.problem = error.reason
                     contact.detail = error.detail
                     address = str(next(iter(contact.best_first()), ""))
@@ -169,7 +169,7 @@ class Dialler:
         worked = [address for address in known if contact.addresses[address]][:MAX_WORKED]
         addresses = [*worked, *(address for address in self._choose(known) if address not in worked)]
         if not addresses:
-            raise LinkError(Reason.UNREACHABLE, "no address that fits this network")
+            raise LinkError(CloseReason.UNREACHABLE, "no address that fits this network")
         found: tuple[Half, Address] | None = None
         try:
             # A link that comes about meanwhile, dialled by the other side, ends the attempt.
@@ -194,7 +194,7 @@ class Dialler:
     async def seek(self, label: str, addresses: tuple[Address, ...]) -> None:
         """Dial an address that somebody typed, whenever no link to who answered there exists."""
         attempts = 0
-        problem: Reason | None = None
+        problem: CloseReason | None = None
         while True:
             attempts += 1
             try:
@@ -202,7 +202,7 @@ class Dialler:
                 contact = self._book.know(half.peer.key)
                 if contact is None:
                     await half.frames.aclose()
-                    raise LinkError(Reason.BUSY, "too many peers")
+                    raise LinkError(CloseReason.BUSY, "too many peers")
                 if contact.link is None:
                     await self._finish(half, address)
                 else:
@@ -215,10 +215,10 @@ class Dialler:
                 # Its own task dials it first; if it is gone for good, somebody else may be there by now.
                 await trio.sleep(self._timing.last_retry)
             except LinkError as error:
-                if error.reason not in (problem, Reason.DUPLICATE):
+                if error.reason not in (problem, CloseReason.DUPLICATE):
                     problem = error.reason
                     await self._failed(DialFailed(None, label, error.reason, error.detail))
-                if error.reason == Reason.MYSELF:
+                if error.reason == CloseReason.MYSELF:
                     return
                 await trio.sleep(self._backoff(max(attempts, 1), self._timing.last_retry))
 
@@ -226,7 +226,7 @@ class Dialler:
         contact = self._book.know(half.peer.key)
         if contact is None:
             await half.frames.aclose()
-            raise LinkError(Reason.BUSY, "too many peers")
+            raise LinkError(CloseReason.BUSY, "too many peers")
         async with contact.finishing:
             # The two tasks that may dial one peer do not take its links from each other.
             ours = contact.link is not None and contact.link.dialled
@@ -239,7 +239,7 @@ class Dialler:
                 with trio.fail_after(self._timing.handshake):
                     frames = await finish(half)
             except trio.TooSlowError:
-                raise LinkError(Reason.TIMEOUT, str(address)) from None
+                raise LinkError(CloseReason.TIMEOUT, str(address)) from None
             contact.worked(address)
             if self._book.keeps_old(contact, half.peer, dialled=True):
                 await frames.aclose()

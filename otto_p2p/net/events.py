@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from otto_p2p.net.frames import Game, Here, Reason, Sync
+from otto_p2p.net.frames import CloseReason, LobbyRecord, MatchMessage, Sync
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class PeerDown:
     """The link has ended; the mesh goes on trying unless the peer said goodbye (then more slowly)."""
 
     key: bytes
-    reason: Reason
+    reason: CloseReason
     detail: str
 
 
@@ -37,7 +37,7 @@ class FrameFrom:
     """What a linked peer sent. Who signed what is in it is for the receiver to check."""
 
     key: bytes
-    frame: Here | Game | Sync
+    frame: LobbyRecord | MatchMessage | Sync
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class DialFailed:
 
     key: bytes | None
     address: str
-    reason: Reason
+    reason: CloseReason
     detail: str
 
 
@@ -58,11 +58,11 @@ class StrangerRefused:
     """Somebody dialled us and got no link, for a reason worth telling: another version of the protocol."""
 
     address: str
-    reason: Reason
+    reason: CloseReason
     detail: str
 
 
-Event = PeerUp | PeerDown | PeerSilent | FrameFrom | DialFailed | StrangerRefused
+MeshEvent = PeerUp | PeerDown | PeerSilent | FrameFrom | DialFailed | StrangerRefused
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ MAX_AGE = 60_000  # milliseconds
 Key = Annotated[bytes, Exactly(32)]
 
 
-class Reason(enum.IntEnum):
+class CloseReason(enum.IntEnum):
     """Why a link was refused or ended. The numbers up to 15 are sent; the others are only said here."""
 
     OK = 0
@@ -47,7 +47,7 @@ class Reason(enum.IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class Hears:
     """`key` was heard `age` milliseconds ago by the sender of the beat."""
 
     key: Key
@@ -58,18 +58,18 @@ class Heard:
 class Beat:
     """I am alive, and these are the peers that I hear directly."""
 
-    heard: Annotated[tuple[Heard, ...], AtMost(MAX_PEERS)] = ()
+    heard: Annotated[tuple[Hears, ...], AtMost(MAX_PEERS)] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
+class LobbyRecord:
     """A lobby record, signed by the peer that it is about; anybody may pass it on."""
 
     record: Annotated[bytes, AtMost(MAX_RECORD)]
 
 
 @dataclass(frozen=True, slots=True)
-class Game:
+class MatchMessage:
     """A signed message of a match; anybody may pass it on."""
 
     message: Annotated[bytes, AtMost(MAX_GAME)]
@@ -106,9 +106,9 @@ class Bye:
     reason: Annotated[int, Max(15)]
 
 
-Frame = Beat | Here | Game | Sync | Peers | Bye
+Frame = Beat | LobbyRecord | MatchMessage | Sync | Peers | Bye
 
-KINDS: dict[int, type[Frame]] = {0: Beat, 1: Here, 2: Game, 3: Sync, 4: Peers, 5: Bye}
+KINDS: dict[int, type[Frame]] = {0: Beat, 1: LobbyRecord, 2: MatchMessage, 3: Sync, 4: Peers, 5: Bye}
 _NUMBERS = {cls: number for number, cls in KINDS.items()}
 
 

@@ -22,7 +22,7 @@ from typing import Annotated, Protocol
 
 import trio
 
-from otto_p2p.net.frames import Key, Reason
+from otto_p2p.net.frames import CloseReason, Key
 from otto_p2p.net.streams import FrameStream, LinkError
 from otto_p2p.net.tls import Credentials, peer_fingerprint
 from otto_protocol.crypto.identity import verify
@@ -82,7 +82,7 @@ class ClientProof:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`Reason.OK`, or why the server does not want the link."""
+    """`CloseReason.OK`, or why the server does not want the link."""
 
     reason: Annotated[int, Max(15)]
 
@@ -132,10 +132,10 @@ async def open_half(me: Self, raw: trio.abc.Stream, expected: bytes | None) -> H
         await _read_preamble(frames, me)
         answer = unpack(ServerHello, await frames.receive(MAX_HELLO))
         if answer.key == me.signer.public:
-            raise LinkError(Reason.MYSELF)
+            raise LinkError(CloseReason.MYSELF)
         parts = _signed(me.version, fingerprint, hello, answer.key, answer.instance, answer.nonce)
         if not verify(answer.key, answer.signature, _SERVER, *parts):
-            raise LinkError(Reason.BAD_PROOF, "its proof does not fit this connection")
+            raise LinkError(CloseReason.BAD_PROOF, "its proof does not fit this connection")
         # Only now is it known that the key is really there: an unproven name moves nothing.
         peer = Peer(answer.key, answer.instance, 0)
         if expected is not None and answer.key != expected:
@@ -143,7 +143,7 @@ async def open_half(me: Self, raw: trio.abc.Stream, expected: bytes | None) -> H
         return Half(frames, peer, pack(ClientProof(me.signer.sign(_CLIENT, *parts))))
     except DecodeError as error:
         await frames.aclose()
-        raise LinkError(Reason.NOT_OTTO, str(error)) from None
+        raise LinkError(CloseReason.NOT_OTTO, str(error)) from None
     except BaseException:
         await frames.aclose()
         raise
@@ -154,18 +154,20 @@ async def finish(half: Half) -> FrameStream:
     try:
         await half.frames.send([half.proof])
         verdict = unpack(Verdict, await half.frames.receive(MAX_HELLO))
-        if verdict.reason != Reason.OK:
+        if verdict.reason != CloseReason.OK:
             raise LinkError(_reason(verdict.reason), "refused")
         return half.frames
     except DecodeError as error:
         await half.frames.aclose()
-        raise LinkError(Reason.GARBAGE, str(error)) from None
+        raise LinkError(CloseReason.GARBAGE, str(error)) from None
     except BaseException:
         await half.frames.aclose()
         raise
 
 
-async def accept(me: Self, raw: trio.abc.Stream, judge: Callable[[Peer], Reason]) -> tuple[FrameStream, Peer]:
+async def accept(
+    me: Self, raw: trio.abc.Stream, judge: Callable[[Peer], CloseReason]
+) -> tuple[FrameStream, Peer]:
     """The server's side; takes over `raw`, and closes it if this fails. `judge` says who is wanted.
 
     Raises LinkError: NOT_OTTO, OTHER_VERSION, BAD_PROOF, LOST, or what `judge` said.
@@ -184,16 +186,16 @@ async def accept(me: Self, raw: trio.abc.Stream, judge: Callable[[Peer], Reason]
         proof = unpack(ClientProof, await frames.receive(MAX_HELLO))
         peer = Peer(hello.key, hello.instance, hello.port)
         if hello.key == me.signer.public or not verify(hello.key, proof.signature, _CLIENT, *parts):
-            reason = Reason.BAD_PROOF
+            reason = CloseReason.BAD_PROOF
         else:
             reason = judge(peer)
         await frames.send([pack(Verdict(int(reason)))])
-        if reason != Reason.OK:
+        if reason != CloseReason.OK:
             raise LinkError(reason, "refused by us")
         return frames, peer
     except DecodeError as error:
         await frames.aclose()
-        raise LinkError(Reason.NOT_OTTO, str(error)) from None
+        raise LinkError(CloseReason.NOT_OTTO, str(error)) from None
     except BaseException:
         await frames.aclose()
         raise
@@ -203,15 +205,15 @@ class OtherPeer(LinkError):
     """Somebody else than expected has proven itself at an address: `peer`."""
 
     def __init__(self, peer: Peer) -> None:
-        super().__init__(Reason.OTHER_PEER)
+        super().__init__(CloseReason.OTHER_PEER)
         self.peer = peer
 
 
-class OtherVersion(LinkError):
+class WrongVersion(LinkError):
     """The other end speaks another `version` of the protocol."""
 
     def __init__(self, theirs: int, ours: int) -> None:
-        super().__init__(Reason.OTHER_VERSION, f"plays version {theirs}; this is {ours}")
+        super().__init__(CloseReason.OTHER_VERSION, f"plays version {theirs}; this is {ours}")
         self.version = theirs
 
 
@@ -227,27 +229,29 @@ async def _tls(stream: trio.SSLStream[trio.abc.Stream]) -> None:
     try:
         await stream.do_handshake()
     except ssl.SSLError as error:
-        raise LinkError(Reason.NOT_OTTO, "no TLS 1.3") from error
+        raise LinkError(CloseReason.NOT_OTTO, "no TLS 1.3") from error
     except trio.BrokenResourceError as error:
         # trio reports a refused TLS handshake and a lost connection alike; the cause tells which.
         tls = isinstance(error.__cause__, ssl.SSLError) and not isinstance(
             error.__cause__, (ssl.SSLEOFError, ssl.SSLZeroReturnError)
         )
-        raise LinkError(Reason.NOT_OTTO if tls else Reason.LOST, "no TLS 1.3" if tls else "closed") from error
+        raise LinkError(
+            CloseReason.NOT_OTTO if tls else CloseReason.LOST, "no TLS 1.3" if tls else "closed"
+        ) from error
     except (trio.ClosedResourceError, OSError) as error:
-        raise LinkError(Reason.LOST, "closed") from error
+        raise LinkError(CloseReason.LOST, "closed") from error
 
 
 async def _read_preamble(frames: FrameStream, me: Self, *, answer: bool = False) -> None:
     preamble = await frames.receive_bytes(len(MAGIC) + 2)
     if not preamble.startswith(MAGIC):
-        raise LinkError(Reason.NOT_OTTO, "another program")
+        raise LinkError(CloseReason.NOT_OTTO, "another program")
     version = int.from_bytes(preamble[len(MAGIC) :], "big")
     if version != me.version:
         if answer:
             with contextlib.suppress(LinkError):
                 await frames.send_bytes(_preamble(me))
-        raise OtherVersion(version, me.version)
+        raise WrongVersion(version, me.version)
     if answer:
         await frames.send_bytes(_preamble(me))
 
@@ -258,8 +262,8 @@ def _signed(
     return (version.to_bytes(2, "big"), fingerprint, pack(hello), key, instance, nonce)
 
 
-def _reason(number: int) -> Reason:
+def _reason(number: int) -> CloseReason:
     try:
-        return Reason(number)
+        return CloseReason(number)
     except ValueError:
-        return Reason.UNWANTED
+        return CloseReason.UNWANTED

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import trio
 
 from otto_p2p.net.admission import Bucket
-from otto_p2p.net.frames import Beat, Bye, Frame, Reason, decode_frame
+from otto_p2p.net.frames import Beat, Bye, CloseReason, Frame, decode_frame
 from otto_p2p.net.handshake import Peer
 from otto_p2p.net.streams import FrameStream, LinkError
 from otto_protocol.errors import DecodeError
@@ -87,7 +87,7 @@ class Link:
         self.last_heard = self.since
         self.silent = False
         self.heard: Beat = Beat()
-        self.reason: Reason | None = None
+        self.reason: CloseReason | None = None
         self.detail = ""
         self.finished = trio.Event()
         self._frames = frames
@@ -125,14 +125,14 @@ class Link:
             len(self._outbox) >= limits.outbox_frames or self._outbox_bytes + len(data) > limits.outbox_bytes
         )
         if full:
-            self.end(Reason.SLOW, f"{self._outbox_bytes} bytes not taken")
+            self.end(CloseReason.SLOW, f"{self._outbox_bytes} bytes not taken")
             return False
         self._outbox.append(data)
         self._outbox_bytes += len(data)
         self._wake.set()
         return True
 
-    def end(self, reason: Reason, detail: str = "") -> None:
+    def end(self, reason: CloseReason, detail: str = "") -> None:
         """End the link now; the first reason stands."""
         if self.reason is None:
             self.reason = reason
@@ -157,7 +157,7 @@ class Link:
                     nursery.start_soon(self._watch)
         finally:
             if self.reason is None:
-                self.reason = Reason.LEFT
+                self.reason = CloseReason.LEFT
             self._drained.set()
             await self._frames.aclose()
 
@@ -170,7 +170,10 @@ class Link:
                 # Waiting for the game to take a frame, or for a flood to ebb, is not the peer's silence.
                 self._busy = True
                 if isinstance(frame, Bye):
-                    self.end(Reason.LEFT if frame.reason == Reason.OK else _known(frame.reason), "goodbye")
+                    self.end(
+                        CloseReason.LEFT if frame.reason == CloseReason.OK else _known(frame.reason),
+                        "goodbye",
+                    )
                     return
                 if not self.protected:
                     wait = max(self._throttle_frames.take(), self._throttle_bytes.take(len(data)))
@@ -181,7 +184,7 @@ class Link:
         except LinkError as error:
             self.end(error.reason, error.detail)
         except DecodeError as error:
-            self.end(Reason.GARBAGE, str(error))
+            self.end(CloseReason.GARBAGE, str(error))
 
     def _mark(self) -> None:
         self.last_heard = trio.current_time()
@@ -205,7 +208,7 @@ class Link:
         except LinkError as error:
             self.end(error.reason, error.detail)
         except trio.TooSlowError:
-            self.end(Reason.SLOW, "a write took too long")
+            self.end(CloseReason.SLOW, "a write took too long")
 
     async def _beats(self) -> None:
         while True:
@@ -249,15 +252,15 @@ class Link:
                 self.last_heard = min(self.last_heard + late, trio.current_time())
             quiet = trio.current_time() - self.last_heard
             if quiet > timing.dead:
-                self.end(Reason.SILENT, f"nothing heard for {quiet:.0f} s")
+                self.end(CloseReason.SILENT, f"nothing heard for {quiet:.0f} s")
                 return
             if (quiet > timing.silent) != self.silent:
                 self.silent = not self.silent
                 await self._on_silence(self, self.silent)
 
 
-def _known(number: int) -> Reason:
+def _known(number: int) -> CloseReason:
     try:
-        return Reason(number)
+        return CloseReason(number)
     except ValueError:
-        return Reason.LEFT
+        return CloseReason.LEFT

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import trio
 
 from otto_p2p.net.admission import Gate
-from otto_p2p.net.frames import Reason
+from otto_p2p.net.frames import CloseReason
 from otto_p2p.net.handshake import Peer, Self, accept
 from otto_p2p.net.link import Limits, Timing
 from otto_p2p.net.streams import FrameStream, LinkError
@@ -25,7 +25,7 @@ class Door:
         me: Self,
         *,
         remote: Callable[[trio.abc.Stream], str],
-        judge: Callable[[Peer, str], Reason],
+        judge: Callable[[Peer, str], CloseReason],
         admit: Callable[[FrameStream, Peer, str], bool],
         refused: Callable[[str, LinkError], None],
         timing: Timing,

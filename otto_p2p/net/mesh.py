@@ -18,9 +18,9 @@ from otto_p2p.net.addresses import Address, list_interfaces, parse_hint, to_dial
 from otto_p2p.net.contacts import Contact, ContactBook, ContactInfo
 from otto_p2p.net.dialling import Choose, Dialler
 from otto_p2p.net.events import (
-    Event,
     FrameFrom,
     LinkInfo,
+    MeshEvent,
     PeerDown,
     PeerSilent,
     PeerUp,
@@ -33,11 +33,11 @@ from otto_p2p.net.frames import (
     MAX_PEERS,
     Beat,
     Bye,
+    CloseReason,
     Frame,
-    Heard,
+    Hears,
     PeerHint,
     Peers,
-    Reason,
     encode_frame,
 )
 from otto_p2p.net.handshake import Peer, Self, Signer
@@ -113,10 +113,10 @@ class Mesh:
         )
         self._own_hints: tuple[str, ...] = ()
         self._targets: dict[str, tuple[Address, ...]] = {}
-        self._refusals: dict[str, Reason] = {}
+        self._refusals: dict[str, CloseReason] = {}
         self._work: trio.Nursery | None = None
         self._links: trio.Nursery | None = None
-        self._send_event, self.events = trio.open_memory_channel[Event](self.limits.events)
+        self._send_event, self.events = trio.open_memory_channel[MeshEvent](self.limits.events)
 
     # What the driver of a table calls
 
@@ -194,7 +194,7 @@ class Mesh:
         """The peers of our game: kept for ever, never refused for want of room, not throttled."""
         self._book.protect(frozenset(keys))
 
-    def drop(self, key: bytes, reason: Reason = Reason.UNWANTED) -> None:
+    def drop(self, key: bytes, reason: CloseReason = CloseReason.UNWANTED) -> None:
         """End the link to a peer that misbehaves, and do not let it in again for a while."""
         contact = self._book.get(key)
         if contact is not None:
@@ -249,26 +249,26 @@ class Mesh:
         if self._work is not None:
             self._work.start_soon(self._dialler.keep, contact)
 
-    async def _tell(self, event: Event) -> None:
+    async def _tell(self, event: MeshEvent) -> None:
         await self._send_event.send(event)
 
     # Peers that dialled us
 
-    def _judge(self, peer: Peer, host: str) -> Reason:
+    def _judge(self, peer: Peer, host: str) -> CloseReason:
         """Whether a proven peer that dialled us gets a link."""
         contact = self._book.get(peer.key)
         if contact is not None:
             if trio.current_time() < contact.refused_until:
-                return Reason.UNWANTED
+                return CloseReason.UNWANTED
             if self._book.keeps_old(contact, peer, dialled=False):
-                return Reason.DUPLICATE
+                return CloseReason.DUPLICATE
         if peer.key in self._book.protected or (contact is not None and contact.link is not None):
-            return Reason.OK
+            return CloseReason.OK
         linked = [link for _, link in self._book.linked() if not link.protected]
         from_host = sum(1 for link in linked if link.remote == host and not link.dialled)
         if len(linked) >= self.limits.links or (host and from_host >= self.limits.links_per_host):
-            return Reason.BUSY
-        return Reason.OK if contact is not None or self._book.make_room() else Reason.BUSY
+            return CloseReason.BUSY
+        return CloseReason.OK if contact is not None or self._book.make_room() else CloseReason.BUSY
 
     def _admit(self, frames: FrameStream, peer: Peer, host: str) -> bool:
         contact = self._book.know(peer.key)
@@ -279,7 +279,7 @@ class Mesh:
         return True
 
     def _refused(self, host: str, error: LinkError) -> None:
-        if error.reason == Reason.OTHER_VERSION and self._refusals.get(host) != error.reason:
+        if error.reason == CloseReason.OTHER_VERSION and self._refusals.get(host) != error.reason:
             if len(self._refusals) >= REMEMBERED_STRANGERS:
                 self._refusals.clear()
             try:
@@ -317,7 +317,7 @@ class Mesh:
         if contact.dialling is not None:
             contact.dialling.cancel()
         if old is not None:
-            old.end(Reason.REPLACED)
+            old.end(CloseReason.REPLACED)
         self._greet(link)
         contact.changed()
         self._links.start_soon(self._run_link, contact, link, old)
@@ -329,11 +329,11 @@ class Mesh:
         await link.run()
         contact.heard = link.last_heard
         contact.seen = trio.current_time()
-        reason = link.reason or Reason.LOST
+        reason = link.reason or CloseReason.LOST
         if contact.link is link:
             contact.link = None
-            contact.left = reason == Reason.LEFT
-            if reason == Reason.GARBAGE:
+            contact.left = reason == CloseReason.LEFT
+            if reason == CloseReason.GARBAGE:
                 contact.refused_until = trio.current_time() + self.timing.refuse
             contact.changed()
         await self._tell(PeerDown(contact.key, reason, link.detail))
@@ -357,7 +357,7 @@ class Mesh:
     def _beat(self) -> bytes:
         now = trio.current_time()
         heard = [
-            Heard(contact.key, min(MAX_AGE, int(1000 * (now - link.last_heard))))
+            Hears(contact.key, min(MAX_AGE, int(1000 * (now - link.last_heard))))
             for contact, link in self._book.linked()
             if not link.silent
         ]
@@ -405,7 +405,7 @@ class Mesh:
             self.broadcast(Peers((hint,)), but=(hint.key,))
 
     async def _goodbye(self) -> None:
-        data = encode_frame(Bye(int(Reason.OK)))
+        data = encode_frame(Bye(int(CloseReason.OK)))
         async with trio.open_nursery() as nursery:
             for _, link in self._book.linked():
                 nursery.start_soon(link.say_goodbye, data)

@@ -16,7 +16,7 @@ import trio
 
 from otto_p2p.i18n import _
 from otto_p2p.net.addresses import DEFAULT_PORT, PORTS_TO_TRY, Address
-from otto_p2p.net.frames import MAX_FRAME, Reason
+from otto_p2p.net.frames import MAX_FRAME, CloseReason
 from otto_protocol.errors import LocalError, OttoError
 
 CONNECT_SECONDS = 4.0  # short: a lost SYN is repeated sooner by a new attempt than by the system
@@ -30,7 +30,7 @@ Dial = Callable[[Address], Awaitable[trio.abc.Stream]]
 class LinkError(OttoError):
     """No link to a peer, or no longer: `reason` says why, `detail` adds a few words for people."""
 
-    def __init__(self, reason: Reason, detail: str = "") -> None:
+    def __init__(self, reason: CloseReason, detail: str = "") -> None:
         super().__init__(f"{reason.name}{': ' if detail else ''}{detail}")
         self.reason = reason
         self.detail = detail
@@ -70,7 +70,7 @@ class FrameStream:
         """
         size = int.from_bytes(await self.receive_bytes(4, on_bytes), "big")
         if size > limit:
-            raise LinkError(Reason.GARBAGE, f"a frame of {size} bytes")
+            raise LinkError(CloseReason.GARBAGE, f"a frame of {size} bytes")
         return await self.receive_bytes(size, on_bytes)
 
     def in_flight(self) -> Flight | None:
@@ -90,7 +90,7 @@ class FrameStream:
         try:
             await self.stream.send_all(data)
         except (trio.BrokenResourceError, trio.ClosedResourceError, ssl.SSLError, OSError) as error:
-            raise LinkError(Reason.LOST, type(error).__name__) from error
+            raise LinkError(CloseReason.LOST, type(error).__name__) from error
 
     async def receive_bytes(self, size: int, on_bytes: Callable[[], None] | None = None) -> bytes:
         """Exactly `size` bytes. Raises LinkError(LOST) when the stream ends before."""
@@ -98,9 +98,9 @@ class FrameStream:
             try:
                 chunk = await self.stream.receive_some(RECEIVE_SIZE)
             except (trio.BrokenResourceError, trio.ClosedResourceError, ssl.SSLError, OSError) as error:
-                raise LinkError(Reason.LOST, type(error).__name__) from error
+                raise LinkError(CloseReason.LOST, type(error).__name__) from error
             if not chunk:
-                raise LinkError(Reason.LOST, "closed")
+                raise LinkError(CloseReason.LOST, "closed")
             self._buffer += chunk
             if on_bytes is not None:
                 on_bytes()
@@ -125,9 +125,9 @@ async def dial_tcp(address: Address) -> trio.abc.Stream:
         with trio.fail_after(CONNECT_SECONDS):
             return await trio.open_tcp_stream(address.host, address.port)
     except trio.TooSlowError:
-        raise LinkError(Reason.TIMEOUT, str(address)) from None
+        raise LinkError(CloseReason.TIMEOUT, str(address)) from None
     except (OSError, UnicodeError, ValueError) as error:
-        raise LinkError(Reason.UNREACHABLE, describe_os_error(error)) from None
+        raise LinkError(CloseReason.UNREACHABLE, describe_os_error(error)) from None
 
 
 def describe_os_error(error: BaseException) -> str:

@@ -30,13 +30,13 @@ from otto_p2p.updates import (
     MatchEnded,
     News,
     Notice,
+    ShuffleVerified,
     Update,
-    Verified,
 )
 from otto_p2p.words import table_words
 from otto_protocol.errors import LocalError
 from otto_protocol.hashing import Rng
-from otto_protocol.match.phases import BEFORE_DEAL, Phase
+from otto_protocol.match.phases import BEFORE_DEAL, MatchPhase
 from otto_protocol.rules import moves
 
 PATIENCE = 15.0  # seconds without a line before it is said whom the table waits for
@@ -98,9 +98,9 @@ class Plain:
         self._lobby_now: LobbyUpdate | None = None  # the lobby, as it has become while a game is on
         self._people = People((), 0)
         self._narrator = Narrator()
-        self._phase: tuple[int, Phase] | None = None
+        self._phase: tuple[int, MatchPhase] | None = None
         self._words_shown = 0
-        self._verified: Verified | None = None  # what was said of it
+        self._verified: ShuffleVerified | None = None  # what was said of it
         self._hand_shown = 0
         self._question: Question | None = None
         self._selected: Option | None = None  # what Enter takes now, when it is not the usual choice
@@ -143,7 +143,7 @@ class Plain:
         self._show_phase(update)
         for sentence in self._narrator.tell(update, self._people):
             self._say(sentence)
-        if update.view is not None and update.phase is Phase.PLAY and self._hand_shown != update.game:
+        if update.view is not None and update.phase is MatchPhase.PLAY and self._hand_shown != update.game:
             self._hand_shown = update.game
             self._say_all(status.own_cards(update.view))
         if update.outcome is not None:

@@ -23,10 +23,10 @@ from otto_p2p.texts.safe import safe
 from otto_p2p.ui import asks, status
 from otto_p2p.ui.hints import hint, suggestion
 from otto_p2p.ui.questions import Kind, Option, Question
-from otto_p2p.updates import Controls, GameUpdate, News, Notice, Verified
+from otto_p2p.updates import Controls, GameUpdate, News, Notice, ShuffleVerified
 from otto_protocol.errors import LocalError
 from otto_protocol.hashing import Rng
-from otto_protocol.match.phases import BEFORE_DEAL, Phase
+from otto_protocol.match.phases import BEFORE_DEAL, MatchPhase
 from otto_protocol.rules import Outcome, moves
 
 LOG = 500  # lines kept
@@ -97,8 +97,8 @@ class GameModel:
         self._answered: object = None
         self._kept: tuple[object, Choice] | None = None  # a half-made choice whose question has gone away
         self._notice_until: float | None = None
-        self._phase: tuple[int, Phase] | None = None
-        self._verified: Verified | None = None  # what the log says of it
+        self._phase: tuple[int, MatchPhase] | None = None
+        self._verified: ShuffleVerified | None = None  # what the log says of it
         self._slots: tuple[int, frozenset[int]] = (0, frozenset())
 
     # -- updates ---------------------------------------------------------------------------------------

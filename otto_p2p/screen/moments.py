@@ -12,7 +12,7 @@ from otto_protocol.rules.cards import colour
 HOLD = {"duel": 3.0, "otto": 5.0, "collect": 1.5}  # seconds that a moment stays after its last event
 
 
-class Stage(enum.Enum):
+class MomentStage(enum.Enum):
     """How far a duel is."""
 
     CALLED = "called"
@@ -27,7 +27,7 @@ class DuelMoment:
 
     challenger: int
     target: int
-    stage: Stage = Stage.CALLED
+    stage: MomentStage = MomentStage.CALLED
     guess: int | None = None
     card: int | None = None
 
@@ -56,11 +56,11 @@ def after_move(moment: Moment | None, move: moves.Move) -> Moment | None:
         case moves.Challenge(seat=seat, target=target):
             return DuelMoment(seat, target)
         case moves.LayDuel() if duel is not None:
-            return DuelMoment(duel.challenger, duel.target, Stage.LAID)
+            return DuelMoment(duel.challenger, duel.target, MomentStage.LAID)
         case moves.Guess(colour=guess) if duel is not None:
-            return DuelMoment(duel.challenger, duel.target, Stage.GUESSED, guess)
+            return DuelMoment(duel.challenger, duel.target, MomentStage.GUESSED, guess)
         case moves.OpenDuel(card=card) if duel is not None:
-            return DuelMoment(duel.challenger, duel.target, Stage.OPENED, duel.guess, card)
+            return DuelMoment(duel.challenger, duel.target, MomentStage.OPENED, duel.guess, card)
         case moves.Say(otto=True, seat=seat, number=number, cards=cards):
             return OttoMoment(seat, number, tuple(card for _, card in cards))
         case _:
@@ -89,7 +89,7 @@ class Stageplay:
         """Whether something looks different now."""
         if self.now is None:
             return False
-        lasting = isinstance(self.now, DuelMoment) and self.now.stage is not Stage.OPENED
+        lasting = isinstance(self.now, DuelMoment) and self.now.stage is not MomentStage.OPENED
         if clock >= self._until and not lasting:
             self.now = None
             return True

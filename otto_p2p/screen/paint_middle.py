@@ -8,21 +8,21 @@ from otto_p2p.i18n import _
 from otto_p2p.screen.board import Board
 from otto_p2p.screen.cells import fit, wrap
 from otto_p2p.screen.game_model import GameModel
-from otto_p2p.screen.moments import DuelMoment, OttoMoment, Stage
+from otto_p2p.screen.moments import DuelMoment, MomentStage, OttoMoment
 from otto_p2p.screen.paint_cards import HEIGHT, WIDTH, paint_back, paint_card, paint_gap
 from otto_p2p.texts.cards import card_name, codes, colour_name
 from otto_p2p.texts.news import phase_line, progress_line
 from otto_p2p.words import table_words
-from otto_protocol.match.phases import BEFORE_DEAL, Phase
+from otto_protocol.match.phases import BEFORE_DEAL, MatchPhase
 from otto_protocol.rules import SAT_OUT, View, clockwise
 
 PILES = 25  # cells of the two piles
 ANSWER = 8  # cells of one answer
 _STEPS = (
-    (Phase.KEY_COMMIT, Phase.KEY_OPEN),
-    (Phase.SHUFFLE,),
-    (Phase.PROVE,),
-    (Phase.DEAL,),
+    (MatchPhase.KEY_COMMIT, MatchPhase.KEY_OPEN),
+    (MatchPhase.SHUFFLE,),
+    (MatchPhase.PROVE,),
+    (MatchPhase.DEAL,),
 )
 _OTTO = ("█▀▀█ ▀▀█▀▀ ▀▀█▀▀ █▀▀█", "█  █   █     █   █  █", "█▄▄█   █     █   █▄▄█")
 _OTTO_ASCII = ("#####  #####  #####  #####", "#   #    #      #    #   #", "#####    #      #    #####")
@@ -91,7 +91,7 @@ def _paint_lead(board: Board, x: int, y: int, width: int, game: GameModel, view:
 
 
 def _shuffling(game: GameModel) -> str:
-    if game.update.phase in (Phase.RESHUFFLE, Phase.REPROVE):
+    if game.update.phase in (MatchPhase.RESHUFFLE, MatchPhase.REPROVE):
         return _("The spent cards are shuffled.")
     return _("The cards are put in order again without those who are gone.")
 
@@ -167,7 +167,7 @@ def _paint_duel(board: Board, x: int, y: int, width: int, game: GameModel, duel:
     left = x + 2
     if duel.card is not None:
         paint_card(board, left, y + 1, duel.card, on=True)
-    elif duel.stage is Stage.CALLED:
+    elif duel.stage is MomentStage.CALLED:
         paint_gap(board, left, y + 1)
     else:
         paint_back(board, left, y + 1, "?")
@@ -178,15 +178,15 @@ def _paint_duel(board: Board, x: int, y: int, width: int, game: GameModel, duel:
         )
         board.put(text, y + 1, said, limit=limit)
     match duel.stage:
-        case Stage.CALLED:
+        case MomentStage.CALLED:
             board.put(
                 text, y + 2, _("{name} lays a card...").format(name=names.names[duel.target]), limit=limit
             )
-        case Stage.LAID:
+        case MomentStage.LAID:
             board.put(text, y + 2, _("Which colour is it?"), "bold", limit=limit)
-        case Stage.GUESSED:
+        case MomentStage.GUESSED:
             board.put(text, y + 2, _("Right or wrong?"), "bold", limit=limit)
-        case Stage.OPENED:
+        case MomentStage.OPENED:
             loser = duel.target if duel.right else duel.challenger
             board.put(text, y + 2, _("Right!") if duel.right else _("Wrong!"), "title", limit=limit)
             lost = _("A collected card is lost: {name}").format(name=names.names[loser])

@@ -7,7 +7,7 @@ from otto_p2p.screen.board import Board
 from otto_p2p.screen.cells import fit, width
 from otto_p2p.screen.game_model import GameModel
 from otto_p2p.screen.paint_cards import MINI, paint_mini, paint_mini_back
-from otto_protocol.rules import SAT_OUT, Phase, View, clockwise
+from otto_protocol.rules import SAT_OUT, GamePhase, View, clockwise
 
 BACKS = 12  # collected cards that are drawn; the number says the rest
 FIXED = 3 + 5 + BACKS + 3 + 1 + MINI + 2  # all cells of a row but name and points
@@ -87,7 +87,7 @@ def _paint_laid(board: Board, x: int, y: int, seat: int, game: GameModel, view: 
     if seat in update.away or seat not in update.live:
         word = away_word(update.away.get(seat, "")) if seat in update.live else _("gone")
         board.put(x, y, fit(word, limit - x), "alert")
-    elif seat == update.seat and state.phase is Phase.CHOOSE:
+    elif seat == update.seat and state.phase is GamePhase.CHOOSE:
         return
     elif seat == state.leader and state.said is not None:
         slot = state.lead

@@ -66,7 +66,7 @@ class MatchState(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class StoredMatch:
     """A match that runs: packed START certificate, the 32 secret bytes of this seat, begin (Unix seconds)."""
 
     id: bytes
@@ -76,7 +76,7 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class StoredResult:
     """What a history shows of a match: its points, and of each game the winner's seat (None: nobody)."""
 
     totals: tuple[int, ...]
@@ -92,7 +92,7 @@ class Past:
     begun: int
     ended: int
     state: MatchState
-    result: Result | None
+    result: StoredResult | None
     transcript: Path | None
 
 
@@ -242,13 +242,13 @@ class Journal:
                 (match, start, seed, int(time.time()), MatchState.RUNNING.value),
             )
 
-    def running(self) -> list[Match]:
+    def running(self) -> list[StoredMatch]:
         """The matches to go on with, the latest first."""
         rows = self._select(
             "SELECT id, start, seed, begun FROM matches WHERE state = ? ORDER BY begun DESC, rowid DESC",
             MatchState.RUNNING.value,
         )
-        return [Match(*row) for row in rows]
+        return [StoredMatch(*row) for row in rows]
 
     def append(
         self, match: bytes, messages: Iterable[tuple[bytes, bytes]], forget: Iterable[bytes] = ()
@@ -294,7 +294,7 @@ class Journal:
     def finish(
         self,
         match: bytes,
-        result: Result | None,
+        result: StoredResult | None,
         transcript: Path | None,
         state: MatchState = MatchState.FINISHED,
     ) -> None:
@@ -321,7 +321,7 @@ class Journal:
         )
         past = []
         for match, start, begun, ended, state, shown, transcript in rows:
-            result = None if shown is None else Result(*(tuple(part) for part in json.loads(shown)))
+            result = None if shown is None else StoredResult(*(tuple(part) for part in json.loads(shown)))
             path = None if transcript is None else Path(transcript)
             past.append(Past(match, start, begun, ended, MatchState(state), result, path))
         return past

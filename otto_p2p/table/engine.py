@@ -56,7 +56,7 @@ class Nudge:
 
 
 @dataclass(frozen=True, slots=True)
-class Vote:
+class CallVote:
     """These seats should go; `again`: a second has gone by since the last ballot."""
 
     suspects: frozenset[int]
@@ -64,11 +64,11 @@ class Vote:
 
 
 @dataclass(frozen=True, slots=True)
-class Leave:
+class SignLeave:
     """Sign LEAVE: this seat is out of the match."""
 
 
-Item = Incoming | Act | Lacking | Nudge | Vote | Leave
+Item = Incoming | Act | Lacking | Nudge | CallVote | SignLeave
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class Engine:
         with contextlib.suppress(trio.BrokenResourceError):  # stopped
             await self._put.send(item)
 
-    def poke(self, item: Act | Lacking | Leave | Nudge | Vote) -> None:
+    def poke(self, item: Act | Lacking | SignLeave | Nudge | CallVote) -> None:
         """Hand in something of our own; never waits."""
         self._mine.send_nowait(item)
         with contextlib.suppress(
@@ -164,12 +164,12 @@ class Engine:
                         self._refused = str(error)
                 case Lacking():
                     self._answers.append((item.key, self._answer(item)))
-                case Vote():
+                case CallVote():
                     self.session.suspect(item.suspects)
                     again = item.again
                     while self.session.vote(again=again):
                         again = False
-                case Leave():
+                case SignLeave():
                     self.session.leave()
                 case Nudge():
                     pass

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from otto_p2p.lookalikes import told_apart
 from otto_p2p.table.known_keys import Acquaintances
-from otto_p2p.updates import GameUpdate, LobbyUpdate, OpenTable, Person, Verified
+from otto_p2p.updates import GameUpdate, LobbyUpdate, OpenTable, Person, ShuffleVerified
 from otto_p2p.words import table_name
 from otto_protocol.crypto.identity import fingerprint
 from otto_protocol.lobby.lobby import Lobby
 from otto_protocol.lobby.record import Here, Stage
-from otto_protocol.match.phases import PROOFS, Phase
+from otto_protocol.match.phases import PROOFS, MatchPhase
 from otto_protocol.match.session import Session
 from otto_protocol.roster import PROTOCOL_VERSION, Member
 from otto_protocol.rules import moves
@@ -69,13 +69,13 @@ def game_update(
     outcome: Outcome | None,
     away: dict[int, str],
     away_since: dict[int, float],
-    verified: Verified | None = None,
+    verified: ShuffleVerified | None = None,
 ) -> GameUpdate:
     """The game as this seat may know it. The session must not be at work in a thread."""
     replica = session.replica
     roster = session.start.roster
     progress = (0, 0)
-    if replica.phase in (Phase.SHUFFLE, Phase.RESHUFFLE, Phase.HEAL_SHUFFLE):
+    if replica.phase in (MatchPhase.SHUFFLE, MatchPhase.RESHUFFLE, MatchPhase.HEAL_SHUFFLE):
         progress = (len(replica.shuffles), len(replica.live))
     elif replica.phase in PROOFS:
         progress = (len(session.spoken()), len(replica.live))
@@ -88,7 +88,7 @@ def game_update(
         replica.phase,
         progress,
         replica.table_number,
-        session.view() if replica.phase not in (Phase.KEY_COMMIT, Phase.KEY_OPEN) else None,
+        session.view() if replica.phase not in (MatchPhase.KEY_COMMIT, MatchPhase.KEY_OPEN) else None,
         tuple(session.decisions()),
         session.awaited(),
         away,

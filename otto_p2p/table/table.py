@@ -25,23 +25,32 @@ from otto_p2p.net import frames
 from otto_p2p.net.addresses import parse_peer
 from otto_p2p.net.mesh import Mesh
 from otto_p2p.players import bots
-from otto_p2p.storage.journal import Journal, MatchState
-from otto_p2p.storage.journal import Result as StoredResult
+from otto_p2p.storage.journal import Journal, MatchState, StoredResult
 from otto_p2p.storage.transcripts import save_evidence, save_transcript
-from otto_p2p.table import last_addresses as whereabouts
+from otto_p2p.table import last_addresses
 from otto_p2p.table.absences import Presence
 from otto_p2p.table.deadlines import Patience
-from otto_p2p.table.engine import Act, Engine, Incoming, Lacking, Leave, Nudge, Report, Vote, beginning
+from otto_p2p.table.engine import (
+    Act,
+    CallVote,
+    Engine,
+    Incoming,
+    Lacking,
+    Nudge,
+    Report,
+    SignLeave,
+    beginning,
+)
 from otto_p2p.table.known_keys import Acquaintances
 from otto_p2p.table.snapshots import game_update, lobby_update
-from otto_p2p.updates import Closed, GameUpdate, MatchEnded, News, Notice, Update, Verified
+from otto_p2p.updates import Closed, GameUpdate, MatchEnded, News, Notice, ShuffleVerified, Update
 from otto_p2p.words import table_name
 from otto_protocol.encoding import pack, unpack
 from otto_protocol.errors import DecodeError, LocalError
 from otto_protocol.lobby.actions import Abandoned, Action, Memory, Moved, Publish, Started
 from otto_protocol.lobby.lobby import Lobby
 from otto_protocol.lobby.record import Here, OtherVersion, Ready, Stage, open_here, sign_here
-from otto_protocol.match.phases import BEFORE_DEAL, PROOFS, Phase
+from otto_protocol.match.phases import BEFORE_DEAL, PROOFS, MatchPhase
 from otto_protocol.match.replica import Replica
 from otto_protocol.match.session import (
     Convicted,
@@ -143,7 +152,7 @@ class Table:
         self._shown: GameUpdate | None = None  # the last one of this match
         self._known = Acquaintances()  # with whom games were played
         self._names: dict[bytes, str] = {}  # of the players of this match, told apart
-        self._verified: Verified | None = None  # the last shuffle whose proofs were checked here
+        self._verified: ShuffleVerified | None = None  # the last shuffle whose proofs were checked here
         self._deserted = math.inf  # since when too many others are seen to have ended this match
         self._too_few = False  # whether so many are away that nothing can be decided, and the player knows
         self._presence = Presence((), (), 0.0)
@@ -203,7 +212,7 @@ class Table:
             self._dropped |= {self.engine.session.start.roster.members[seat].key}
 
     def leave(self) -> None:
-        """Leave for good: the others are told, and go on without this seat. The last update is Closed."""
+        """SignLeave for good: the others are told, and go on without this seat. The last update is Closed."""
         self._for_good = True
         self._leaving.set()
 
@@ -289,7 +298,7 @@ class Table:
         if engine is None or engine.session.over:
             return
         with trio.move_on_after(FLUSH):
-            engine.poke(Leave())
+            engine.poke(SignLeave())
             await engine.left.wait()
         async with self._lock:
             if self.engine is engine:
@@ -343,7 +352,7 @@ class Table:
     async def _publish(self, memory: Memory) -> None:
         await trio.to_thread.run_sync(self.journal.remember, "lobby", pack(memory))
         self._record = sign_here(self.journal.identity, memory.here)
-        self.mesh.broadcast(frames.Here(self._record))
+        self.mesh.broadcast(frames.LobbyRecord(self._record))
         if self._on_publish is not None:
             self._on_publish(memory.here)
 
@@ -359,7 +368,7 @@ class Table:
         if not isinstance(record, OtherVersion):
             for other in self.lobby.relay_to(record.key):
                 if other != key:
-                    self.mesh.send(other, frames.Here(data))
+                    self.mesh.send(other, frames.LobbyRecord(data))
         self._look_for_wanted()
         await self._try_deal()
 
@@ -392,7 +401,7 @@ class Table:
         records = await trio.to_thread.run_sync(self.journal.records, match)
         session = Session(start, self.journal.identity, seed, os.urandom)
         await trio.to_thread.run_sync(session.restore, records)
-        whereabouts.tell(self.mesh, await trio.to_thread.run_sync(whereabouts.kept, self.journal))
+        last_addresses.tell(self.mesh, await trio.to_thread.run_sync(last_addresses.kept, self.journal))
         await self._run_session(session, resumed=True)
         if session.over or session.out:  # it had ended, but that was not noted
             self._wish(self._match_over)
@@ -417,7 +426,7 @@ class Table:
         self.mesh.protect(members)
         if resumed:  # the player may be the one whom all wait for
             if session.replica.phase not in BEFORE_DEAL:  # coming back has checked all proofs again
-                self._verified = Verified(time.time(), session.replica.live)
+                self._verified = ShuffleVerified(time.time(), session.replica.live)
             self._show_game(session)
             self._notify(News.RESUMED)
         await self._nursery.start(self._run_engine, self.engine)
@@ -456,11 +465,11 @@ class Table:
         members = [member.key for member in session.start.roster.members]
         for out in report.outgoing:
             for key in members:
-                self.mesh.send(key, frames.Game(out.data))
+                self.mesh.send(key, frames.MatchMessage(out.data))
         self._relay(members, report.heard)
         for key, messages in report.answers:
             for data in messages:
-                self.mesh.send(key, frames.Game(data))
+                self.mesh.send(key, frames.MatchMessage(data))
         for key, _detail in report.garbage:
             self._garbage[key] += 1
             if self._garbage[key] > GARBAGE:
@@ -484,7 +493,7 @@ class Table:
                         self._nursery.start_soon(self._try_deal)
                     if len(after.results) > len(before.results):
                         outcome = after.results[-1]
-                    if before.phase is Phase.TAGS:
+                    if before.phase is MatchPhase.TAGS:
                         self._notify(News.HEALED)
                     self._note_verified(session.seat, before)
                 case Voted(seat=seat, gone=gone):
@@ -522,7 +531,7 @@ class Table:
     def _note_verified(self, me: int, before: Replica) -> None:
         """When the proofs of a shuffle were checked here, and who has signed something on top of them since."""
         if before.phase in PROOFS:
-            self._verified = Verified(time.time(), (me,))
+            self._verified = ShuffleVerified(time.time(), (me,))
         elif self._verified is not None and not set(before.live) <= set(self._verified.seats):
             seats = tuple(sorted({*self._verified.seats, *before.awaited()}))
             self._verified = replace(self._verified, seats=seats)
@@ -566,7 +575,7 @@ class Table:
         members = session.start.roster.members
         for data in conviction.messages:
             for member in members:
-                self.mesh.send(member.key, frames.Game(data))
+                self.mesh.send(member.key, frames.MatchMessage(data))
         if self.lobby.stage < Stage.DEALT:
             self._patience.moved_on(trio.current_time())
         evidence = session.evidence(conviction)
@@ -604,7 +613,7 @@ class Table:
         for item in heard:
             for link in links:
                 if link.key != item.key and item.key not in link.hears:
-                    self.mesh.send(link.key, frames.Game(item.data))
+                    self.mesh.send(link.key, frames.MatchMessage(item.data))
 
     def _match_over(self) -> Iterable[Action]:
         engine = self.engine
@@ -655,7 +664,9 @@ class Table:
                 case net.PeerUp():
                     await self._on_up(event.key)
                 case net.PeerDown():
-                    await self._on_away(event.key, "left" if event.reason is frames.Reason.LEFT else "lost")
+                    await self._on_away(
+                        event.key, "left" if event.reason is frames.CloseReason.LEFT else "lost"
+                    )
                 case net.PeerSilent(silent=True):
                     await self._on_away(event.key, "silent")
                 case net.PeerSilent():
@@ -671,7 +682,7 @@ class Table:
 
     async def _on_up(self, key: bytes) -> None:
         if self._record:
-            self.mesh.send(key, frames.Here(self._record))
+            self.mesh.send(key, frames.LobbyRecord(self._record))
         await self._change(lambda: self.lobby.on_link(key))
         now = trio.current_time()
         gone = self._presence.back(key, now)
@@ -685,10 +696,10 @@ class Table:
 
     async def _note_addresses(self, session: Session) -> None:
         """Keep where the others are: after a restart they are dialled without discovery."""
-        noted = whereabouts.noted(self.mesh, [member.key for member in session.start.roster.members])
+        noted = last_addresses.noted(self.mesh, [member.key for member in session.start.roster.members])
         if noted != self._noted:
             self._noted = noted
-            await trio.to_thread.run_sync(whereabouts.keep, self.journal, noted)
+            await trio.to_thread.run_sync(last_addresses.keep, self.journal, noted)
 
     async def _on_away(self, key: bytes, why: str) -> None:
         await self._change(lambda: self.lobby.on_gone(key))
@@ -703,16 +714,16 @@ class Table:
     async def _on_frame(self, key: bytes, frame: object) -> None:
         engine = self.engine
         match frame:
-            case frames.Here(record=record):
+            case frames.LobbyRecord(record=record):
                 await self._hear_here(key, record)
-            case frames.Game(message=message) if engine is not None:
+            case frames.MatchMessage(message=message) if engine is not None:
                 await engine.put(Incoming(key, message))
             case frames.Sync(match=match, view=view, step=step):
                 if engine is not None and match == engine.match:
                     await engine.put(Lacking(key, view, step))
                 elif self._last is not None and match == self._last.replica.match:
                     for data in beginning(self._last.messages_since(view, step)):
-                        self.mesh.send(key, frames.Game(data))
+                        self.mesh.send(key, frames.MatchMessage(data))
             case _:
                 pass
 
@@ -805,7 +816,7 @@ class Table:
             return
         if now - self._voted >= VOTE_AGAIN:
             self._voted = now
-            engine.poke(Vote(suspects, self._ballots < OFTEN or now - self._balloted >= RARELY))
+            engine.poke(CallVote(suspects, self._ballots < OFTEN or now - self._balloted >= RARELY))
 
     def _suspects(self, session: Session, now: float) -> frozenset[int]:
         """Whom this peer would go on without."""

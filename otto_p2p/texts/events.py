@@ -8,7 +8,7 @@ from otto_p2p.i18n import _, ngettext
 from otto_p2p.texts.cards import card_name, codes, colour_name
 from otto_p2p.texts.people import People
 from otto_p2p.updates import GameUpdate
-from otto_protocol.rules import Phase, View, moves
+from otto_protocol.rules import GamePhase, View, moves
 from otto_protocol.rules.cards import colour
 
 
@@ -44,7 +44,7 @@ class Narrator:
 
     def _new_turn(self, view: View, people: People) -> list[str]:
         state = view.state
-        if state.phase in (Phase.CHOOSE, Phase.SCORE, Phase.END) or state.turn == self._turn:
+        if state.phase in (GamePhase.CHOOSE, GamePhase.SCORE, GamePhase.END) or state.turn == self._turn:
             return []
         self._turn = state.turn
         text = (

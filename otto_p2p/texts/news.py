@@ -11,7 +11,7 @@ from otto_p2p.texts.safe import safe
 from otto_p2p.updates import GameUpdate, News, Notice, OpenTable
 from otto_protocol.lobby.actions import Cause
 from otto_protocol.lobby.seating import Lack, Obstacle
-from otto_protocol.match.phases import PROOFS, Phase
+from otto_protocol.match.phases import PROOFS, MatchPhase
 from otto_protocol.roster import PROTOCOL_VERSION, TableRules
 
 _NEWS: dict[News, str] = {
@@ -70,12 +70,12 @@ _LACKS: dict[Lack, str] = {
     Lack.TOO_MANY: N_("There are not enough cards for so many players."),
 }
 
-_PHASES: dict[Phase, str] = {
-    Phase.KEY_COMMIT: N_("Everybody makes a secret key for this game."),
-    Phase.SHUFFLE: N_("The cards are shuffled by everybody in turn."),
-    Phase.PROVE: N_("Everybody checks all the shuffles."),
-    Phase.DEAL: N_("All shuffles are right. The cards are dealt."),
-    Phase.HEAL_SHUFFLE: N_("The cards are put in order again without those who are gone."),
+_PHASES: dict[MatchPhase, str] = {
+    MatchPhase.KEY_COMMIT: N_("Everybody makes a secret key for this game."),
+    MatchPhase.SHUFFLE: N_("The cards are shuffled by everybody in turn."),
+    MatchPhase.PROVE: N_("Everybody checks all the shuffles."),
+    MatchPhase.DEAL: N_("All shuffles are right. The cards are dealt."),
+    MatchPhase.HEAL_SHUFFLE: N_("The cards are put in order again without those who are gone."),
 }
 
 _AWAY = {

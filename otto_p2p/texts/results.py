@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from otto_p2p.i18n import N_, _, ngettext
 from otto_p2p.texts.people import People
-from otto_protocol.rules import Bonus, Outcome, Reason
+from otto_protocol.rules import Bonus, EndReason, Outcome
 
 _BONUS = {
     Bonus.THREE_MORE: N_("three more of the same number"),
@@ -14,9 +14,9 @@ _BONUS = {
 }
 
 _NO_WINNER = {
-    Reason.DEAD_END: N_("Nobody can reach eight cards any more, so nobody wins."),
-    Reason.STALLED: N_("Nothing was collected for a long time, so nobody wins."),
-    Reason.LAST_SEAT: N_("All the others are gone."),
+    EndReason.DEAD_END: N_("Nobody can reach eight cards any more, so nobody wins."),
+    EndReason.STALLED: N_("Nothing was collected for a long time, so nobody wins."),
+    EndReason.LAST_SEAT: N_("All the others are gone."),
 }
 _NOBODY = N_("Nobody wins.")
 
@@ -49,7 +49,7 @@ def _winner(outcome: Outcome, people: People, game: int, games: int) -> str:
     start = _("Game {game} of {games} is over.").format(game=game, games=games) + " "
     if outcome.winner is None:
         return start + _(_NO_WINNER.get(outcome.reason, _NOBODY))
-    told = _(_NO_WINNER[Reason.LAST_SEAT]) + " " if outcome.reason is Reason.LAST_SEAT else ""
+    told = _(_NO_WINNER[EndReason.LAST_SEAT]) + " " if outcome.reason is EndReason.LAST_SEAT else ""
     if outcome.winner == people.me:
         return start + told + _("You win!")
     return start + told + _("The winner: {name}.").format(name=people.names[outcome.winner])

@@ -17,8 +17,7 @@ from message_vectors import message_vectors
 from proof_vectors import heals, key_proofs, share_proofs, shuffles
 from vector_parts import File, Vector, file, flipped, point, refused, scalar, seed, text, texts
 
-from otto_protocol.crypto import commitments, identity, proofs
-from otto_protocol.crypto import shuffle_proof as shuffle
+from otto_protocol.crypto import commitments, identity, proofs, shuffle_proof
 from otto_protocol.crypto.deck import MAX_CARDS, card_points
 from otto_protocol.crypto.group import (
     LAMBDA,
@@ -199,7 +198,7 @@ def group() -> File:
     challenges = [bytes(16), bytes(15) + b"\1", bytes(7) + b"\1" + bytes(8), b"\xff" * 16]
     challenges.append(seed("challenge")[:16])
     hashed = [("a", ()), ("a", (b"",)), ("a", (b"1",)), ("b", (b"1",)), ("a", (b"1", b"2"))]
-    h, hs = shuffle.generators(3)
+    h, hs = shuffle_proof.generators(3)
     return {
         "constants": {"Q": f"{Q:x}", "LAMBDA": f"{LAMBDA:x}", "G": text(G)},
         "arithmetic": arithmetic,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from vector_parts import File, Vector, file, flipped, point, scalar, seed, text, texts
 
-from otto_protocol.crypto import heal, proofs
-from otto_protocol.crypto import shuffle_proof as shuffle
+from otto_protocol.crypto import heal, proofs, shuffle_proof
 from otto_protocol.crypto.deck import Deck, decode_deck, encode_deck, open_deck
 from otto_protocol.crypto.group import G, Point, Q, add, mul_base_secret, mul_secret, neg
 from otto_protocol.crypto.shuffle import Witness
@@ -105,9 +104,9 @@ def shuffles() -> File:
     for count in (1, 2, 5):
         name = f"shuffle of {count}"
         old = deck[:count]
-        prepared = shuffle.prepare(count, Drbg(seed(name)))
-        new, witness = shuffle.shuffle(old, X, Drbg(b""), prepared)
-        proof = shuffle.prove(old, new, X, witness, b"shuffle", Drbg(seed(name + " proof")))
+        prepared = shuffle_proof.prepare(count, Drbg(seed(name)))
+        new, witness = shuffle_proof.shuffle(old, X, Drbg(b""), prepared)
+        proof = shuffle_proof.prove(old, new, X, witness, b"shuffle", Drbg(seed(name + " proof")))
         accepted.append(
             {
                 "name": name,
@@ -126,7 +125,7 @@ def shuffles() -> File:
     witness = Witness.restore(bytes.fromhex(five["seed"]), 5)
 
     def dishonest(cheat: Deck, secrets: Witness = witness) -> Vector:
-        proof = shuffle.prove(deck, cheat, X, secrets, b"shuffle", Drbg(seed("cheat")))
+        proof = shuffle_proof.prove(deck, cheat, X, secrets, b"shuffle", Drbg(seed("cheat")))
         return {"new_deck": encode_deck(cheat).hex(), "proof": proof.hex()}
 
     (a, b), rest = new[0], new[1:]
@@ -172,7 +171,9 @@ def heals() -> File:
     X = _sum(*(mul_base_secret(secret) for secret in x))
     deck = open_deck([3, 5, 7, 8], X)
     for seat in (0, 1):
-        deck, _ = shuffle.shuffle(deck, X, Drbg(b""), shuffle.prepare(4, Drbg(seed(f"heal shuffle {seat}"))))
+        deck, _ = shuffle_proof.shuffle(
+            deck, X, Drbg(b""), shuffle_proof.prepare(4, Drbg(seed(f"heal shuffle {seat}")))
+        )
     own = tuple(
         (mul_base_secret(r), _sum(open_deck([card], mul_base_secret(r * secret % Q))[0][1]))
         for card, secret, r in ((7, x[0], scalar("heal r 0")), (3, x[1], scalar("heal r 1")))
@@ -190,7 +191,7 @@ def heals() -> File:
     pile_tags = heal.tags(summed[:4], pile_shares)
     own_tags = [heal.tags(summed[4 + seat : 5 + seat], [own_shares[seat]])[0] for seat in (0, 1)]
     result = heal.match(pile_tags, own_tags)
-    assert isinstance(result, heal.Match)
+    assert isinstance(result, heal.TagMatch)
     good: Vector = {
         "name": "two survivors",
         "x": [f"{secret:x}" for secret in x],

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from otto_protocol.crypto import heal, proofs
 from otto_protocol.crypto.deck import Ciphertext, decode_deck, encode_deck
 from otto_protocol.crypto.group import G, add, decode_point, neg
-from otto_protocol.match import heal_steps as healing
+from otto_protocol.match import heal_steps
 from otto_protocol.match import messages as m
 from otto_protocol.match.speaker import Note
 from tests.adversary.cheats_keys import RNG, dropped, duplicate, flipped, mul_base, replaced
@@ -65,7 +65,7 @@ def raised_with(change: Callable[[Table, list[Ciphertext]], None]) -> Callable[[
         raised = [*decode_deck(body.pile), *decode_deck(body.hidden)]
         change(table, raised)
         size = len(replica.deck)
-        entries = (*replica.deck, *healing.kept_cards(replica))
+        entries = (*replica.deck, *heal_steps.kept_cards(replica))
         key, context = replica.healing.keys[session.seat], replica.context("raise", session.seat)
         proof = heal.prove_raise(5, key, entries, tuple(raised), context, RNG)
         return m.Raise(encode_deck(tuple(raised[:size])), encode_deck(tuple(raised[size:])), proof)
@@ -103,7 +103,7 @@ def wrong_tag(table: Table, message: m.Message) -> m.Body:
     session, body = table.me, message.body
     assert isinstance(body, m.Tags)
     replica = next(r for r in (*session.history, session.replica) if r.step == message.header.step)
-    bases = healing.tag_bases(replica.healing, session.seat)
+    bases = heal_steps.tag_bases(replica.healing, session.seat)
     data = mul_base(3).encode() + body.pile[33:]
     shares = [decode_point((data + body.hidden)[at : at + 33]) for at in range(0, 33 * len(bases), 33)]
     key, context = replica.keys[session.seat], replica.context("tags", session.seat)

@@ -7,8 +7,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Iterable
 
-from otto_protocol.crypto import proofs
-from otto_protocol.crypto import shuffle_proof as shuffle
+from otto_protocol.crypto import proofs, shuffle_proof
 from otto_protocol.crypto.commitments import commit
 from otto_protocol.crypto.deck import decode_deck, encode_deck
 from otto_protocol.crypto.group import G, Point, Q, add, decode_point, encode_scalar, mul, neg
@@ -240,7 +239,7 @@ def elsewhere(table: Table, _proof: bytes) -> bytes:
     assert speaker._witness is not None
     _, before, after, witness = speaker._witness
     context = table.me.replica.context("shuffle", (table.me.seat + 1) % 3)
-    return shuffle.prove(before, after, table.me.replica.x, witness, context, RNG)
+    return shuffle_proof.prove(before, after, table.me.replica.x, witness, context, RNG)
 
 
 def size(table: Table) -> int:
@@ -251,7 +250,7 @@ def cancelled(table: Table, proof: bytes) -> bytes:
     """c_bar is the identity: the first commitment is what is missing in the sum of the generators."""
     count = size(table)
     c = [decode_point(proof[at : at + 33]) for at in range(0, 33 * count, 33)]
-    _, hs = shuffle.generators(count)
+    _, hs = shuffle_proof.generators(count)
     first = add(*hs, *(neg(point) for point in c[1:]))
     assert first is not None
     return first.encode() + proof[33:]

@@ -19,7 +19,7 @@ from otto_protocol.hashing import Drbg
 from otto_protocol.lab import Chooser, Lab
 from otto_protocol.match import messages as m
 from otto_protocol.match.audit import Proven, Verified, audit, judge
-from otto_protocol.match.phases import BEFORE_DEAL, Phase
+from otto_protocol.match.phases import BEFORE_DEAL, MatchPhase
 from otto_protocol.match.session import Convicted, Conviction, Outgoing, Session
 from otto_protocol.match.speaker import Note
 from otto_protocol.match.transcript import Transcript, dump, load
@@ -421,7 +421,7 @@ SPECIAL: dict[str, Callable[[Table, Session], int | None]] = {
 def moment(session: Session) -> str:
     """What the table is about to do, in words: the phase, in play that of the rules."""
     replica = session.replica
-    return replica.play.phase.value if replica.phase is Phase.PLAY else replica.phase.value
+    return replica.play.phase.value if replica.phase is MatchPhase.PLAY else replica.phase.value
 
 
 @functools.cache
@@ -447,7 +447,7 @@ def moments(players: int, player: str, loss: bool = False) -> dict[str, Table]:
                 if prefix + moment(session) not in kept:
                     kept[prefix + moment(session)] = table.fork()
             for name, meant in SPECIAL.items():
-                if name not in kept and session.replica.phase is Phase.PLAY and not session.spoken():
+                if name not in kept and session.replica.phase is MatchPhase.PLAY and not session.spoken():
                     seat = meant(table, session)
                     if seat is not None:
                         kept[name] = table.fork()
@@ -544,7 +544,7 @@ def _settled(session: Session, told: Told, view: int, table: Table) -> bool:
     if not told.resumes:
         return True
     begun = session._view_ends[-1] + 1
-    healing = (Phase.HEAL_SHUFFLE, Phase.HEAL_PROVE, Phase.RAISE, Phase.TAGS)
+    healing = (MatchPhase.HEAL_SHUFFLE, MatchPhase.HEAL_PROVE, MatchPhase.RAISE, MatchPhase.TAGS)
     steps = 3 if replica.phase in BEFORE_DEAL else 6
     return replica.phase not in healing and replica.step >= begun + steps
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import trio
 
-from otto_p2p.net.frames import Game
+from otto_p2p.net.frames import MatchMessage
 from otto_p2p.table.engine import Report
 from otto_p2p.table.table import Settings, Table
 from otto_p2p.updates import News
@@ -119,7 +119,7 @@ class CheatingTable(Table):
         for one in sent:
             for seat, member in enumerate(self.seat.me.start.roster.members):
                 if one.to is None or seat in one.to:
-                    self.mesh.send(member.key, Game(one.data))
+                    self.mesh.send(member.key, MatchMessage(one.data))
 
 
 class Cheater(Peer):

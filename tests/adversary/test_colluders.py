@@ -19,7 +19,7 @@ from otto_protocol.errors import DecodeError
 from otto_protocol.hashing import Drbg
 from otto_protocol.lab import Lab
 from otto_protocol.match import messages as m
-from otto_protocol.match.phases import Phase
+from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.session import Outgoing, Session
 from otto_protocol.match.transcript import dump
 from otto_protocol.roster import TableRules
@@ -51,7 +51,7 @@ def table(lost: bool) -> Tapped:
     for _ in range(20_000):
         busy = [lab.turn_of(session.seat, eager) for session in there]
         replica = there[0].replica
-        if lost and replica.phase is Phase.PLAY and replica.play.turn == 2 and len(there) == 5:
+        if lost and replica.phase is MatchPhase.PLAY and replica.play.turn == 2 and len(there) == 5:
             lab.sessions[4].leave()
             lab.send(4, lab.sessions[4].take_outgoing()[0])
             there = lab.sessions[:4]
@@ -60,7 +60,7 @@ def table(lost: bool) -> Tapped:
                 session.vote(again=True)
                 for outgoing in session.take_outgoing():
                     lab.send(session.seat, outgoing)
-        if replica.phase is Phase.PLAY and replica.play.turn == 5 and not replica.play.healing:
+        if replica.phase is MatchPhase.PLAY and replica.play.turn == 5 and not replica.play.healing:
             return lab
     raise AssertionError("the fifth turn does not come")
 

@@ -14,7 +14,7 @@ from otto_protocol.crypto.group import G
 from otto_protocol.errors import DecodeError, PeerFault
 from otto_protocol.hashing import Drbg
 from otto_protocol.match import messages as m
-from otto_protocol.match.phases import Phase
+from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica, Spoken, StepFaults
 from tests.adversary.harness import Table, moments
 
@@ -38,7 +38,7 @@ def said() -> dict[str, tuple[Replica, int, m.Body]]:
     for player in ("eager", "duellist"):
         tables.append(moments(3, player)["over"])
     healing = moments(3, "eager", True)["tags"].fork()
-    healing.play(lambda session: session.replica.phase is Phase.PLAY)
+    healing.play(lambda session: session.replica.phase is MatchPhase.PLAY)
     tables.append(healing)
     for table in tables:
         session = table.honest()[0]

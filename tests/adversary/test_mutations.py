@@ -15,14 +15,12 @@ import msgpack
 import pytest
 
 from otto_protocol import rules
-from otto_protocol.crypto import commitments, heal, proofs
-from otto_protocol.crypto import shuffle_proof as shuffle
+from otto_protocol.crypto import commitments, heal, proofs, shuffle_proof
 from otto_protocol.crypto.deck import decode_deck
 from otto_protocol.crypto.group import G, decode_point
 from otto_protocol.errors import DecodeError, OttoError, PeerFault
-from otto_protocol.match import ballots, messages, plays, replica, speaker
+from otto_protocol.match import ballots, messages, plays, replica, signed_points, speaker
 from otto_protocol.match import session as sessions
-from otto_protocol.match import signed_points as points
 from otto_protocol.match.plays import check_play
 from otto_protocol.match.replica import Replica
 from otto_protocol.match.session import Session
@@ -36,7 +34,7 @@ Patch = Callable[[pytest.MonkeyPatch], None]
 
 def verified(patch: pytest.MonkeyPatch) -> None:
     """Every shuffle is taken for a shuffle."""
-    patch.setattr(shuffle, "check_chain", lambda X, links, rng: [True] * len(links))
+    patch.setattr(shuffle_proof, "check_chain", lambda X, links, rng: [True] * len(links))
 
 
 def constant(module: object, name: str, value: object) -> Patch:
@@ -62,7 +60,7 @@ def hybrid_points(patch: pytest.MonkeyPatch) -> None:
     def lenient(data: bytes) -> Any:
         return decode_point(bytes([data[0] - 4]) + data[1:] if data[:1] in (b"\x06", b"\x07") else data)
 
-    patch.setattr(points, "decode_point", lenient)
+    patch.setattr(signed_points, "decode_point", lenient)
 
 
 def any_deck_size(patch: pytest.MonkeyPatch) -> None:

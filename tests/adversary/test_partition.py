@@ -9,7 +9,7 @@ import pytest
 from otto_protocol.errors import DecodeError
 from otto_protocol.hashing import Drbg
 from otto_protocol.match.audit import Proven, judge
-from otto_protocol.match.phases import Phase
+from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.session import Session
 from otto_protocol.match.transcript import dump, load
 from tests.adversary.harness import COUNT, Table, moments
@@ -25,7 +25,7 @@ def half(gone: frozenset[int], silent: bool) -> Table:
     table.play(lambda session: session.replica.view == 1)
     if silent:
         table.gone.add(BRIDGE)
-    table.play(lambda session: session.replica.phase is Phase.PLAY or silent)
+    table.play(lambda session: session.replica.phase is MatchPhase.PLAY or silent)
     return table
 
 

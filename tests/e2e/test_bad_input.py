@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from otto_p2p.cli import main
-from otto_p2p.commands import join as joining
 from tests.e2e.program import COMMAND, PATIENCE, Terminal, address_of, environment, run, terminals
 from tests.e2e.test_play import ALONE
 
@@ -60,7 +59,7 @@ def test_more_options_that_cannot_be(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The same without a process for each."""
-    monkeypatch.setattr(joining, "join", lambda wanted: pytest.fail(f"accepted: {wanted}"))
+    monkeypatch.setattr(join, "join", lambda wanted: pytest.fail(f"accepted: {wanted}"))
     try:
         status = main(["--lang", "en", "join", "--data-dir", str(tmp_path), *arguments])
     except SystemExit as ended:

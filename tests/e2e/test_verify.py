@@ -8,7 +8,7 @@ import pytest
 
 from otto_p2p import i18n
 from otto_p2p.cli import main
-from otto_p2p.commands import verify as verifying
+from otto_p2p.commands import verify
 from otto_p2p.players import bots
 from otto_protocol.hashing import Drbg
 from otto_protocol.lab import Lab
@@ -50,7 +50,7 @@ def test_any_changed_byte_is_refused(lab: Lab, tmp_path: Path, capsys: pytest.Ca
         changed[place] ^= 1 << (rng(1)[0] % 8)
         path = tmp_path / "changed.otto"
         path.write_bytes(changed)
-        status = verifying.verify(str(path))
+        status = verify.verify(str(path))
         told = capsys.readouterr()
         assert status in (1, 2), place
         assert (told.out or told.err).count("\n") == 1

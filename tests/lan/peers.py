@@ -9,9 +9,9 @@ import trio
 
 from otto_p2p.net.addresses import Address, Interface, list_interfaces, own_addresses, to_dial, usable
 from otto_p2p.net.adverts import Advert
-from otto_p2p.net.discovery import AdvertGone, AdvertSeen, Discovery, DiscoveryEvent
-from otto_p2p.net.events import Event, FrameFrom
-from otto_p2p.net.frames import Game, Reason
+from otto_p2p.net.discovery import AdvertGone, AdvertSeen, Discovery, DiscoveryMeshEvent
+from otto_p2p.net.events import FrameFrom, MeshEvent
+from otto_p2p.net.frames import CloseReason, MatchMessage
 from otto_p2p.net.mesh import Mesh
 from otto_p2p.net.streams import CONNECT_SECONDS, LinkError, describe_os_error, listening_port, open_listeners
 from otto_protocol.crypto.identity import IdentityKey
@@ -31,8 +31,8 @@ class LanPeer:
         self.seen_at: dict[bytes, float] = {}
         self.linked_at: float | None = None
         self.gone: list[bytes] = []
-        self.troubles: list[DiscoveryEvent] = []
-        self.events: list[Event] = []
+        self.troubles: list[DiscoveryMeshEvent] = []
+        self.events: list[MeshEvent] = []
         self.scope = trio.CancelScope()
         self.finished = trio.Event()
         self._mdns = mdns
@@ -57,10 +57,10 @@ class LanPeer:
                 await one.connect(place)
         except trio.TooSlowError:
             one.close()
-            raise LinkError(Reason.TIMEOUT, str(address)) from None
+            raise LinkError(CloseReason.TIMEOUT, str(address)) from None
         except OSError as error:
             one.close()
-            raise LinkError(Reason.UNREACHABLE, describe_os_error(error)) from None
+            raise LinkError(CloseReason.UNREACHABLE, describe_os_error(error)) from None
         except BaseException:
             one.close()
             raise
@@ -110,7 +110,7 @@ class LanPeer:
     def linked(self) -> set[bytes]:
         return {info.key for info in self.mesh.links()}
 
-    def problem(self, key: bytes) -> Reason | None:
+    def problem(self, key: bytes) -> CloseReason | None:
         """Why the last attempt to reach a peer failed."""
         return next((info.problem for info in self.mesh.contacts() if info.key == key), None)
 
@@ -121,7 +121,7 @@ class LanPeer:
     def messages(self) -> list[bytes]:
         """The game messages that have come."""
         frames = [event.frame for event in self.events if isinstance(event, FrameFrom)]
-        return [frame.message for frame in frames if isinstance(frame, Game)]
+        return [frame.message for frame in frames if isinstance(frame, MatchMessage)]
 
 
 async def until(condition: Callable[[], bool], seconds: float) -> float:

@@ -14,7 +14,7 @@ import trio
 from otto_p2p.net.addresses import Address, parse_peer
 from otto_p2p.net.discovery import browse_once
 from otto_p2p.net.events import PeerDown
-from otto_p2p.net.frames import Game, Reason
+from otto_p2p.net.frames import CloseReason, MatchMessage
 from tests.lan.lab import Host, Lan
 from tests.lan.measure_games import LONG
 from tests.lan.peers import LanPeer, until
@@ -60,7 +60,7 @@ async def test_on_a_bad_network_too(lan: Lan) -> None:
     async with running(*peers):
         taken = await until(lambda: everybody_linked(peers), 30)
         print(f"4 peers, 100 ms + 50 ms, 5 % lost: full mesh in {taken:.2f} s")
-        peers[0].mesh.broadcast(Game(bytes(60_000)))
+        peers[0].mesh.broadcast(MatchMessage(bytes(60_000)))
         await until(lambda: all(peer.messages() for peer in peers[1:]), 30)
 
 
@@ -70,7 +70,7 @@ async def test_leaving_takes_the_advert_away(lan: Lan) -> None:
         await until(lambda: everybody_linked([a, b]) and a.key in b.adverts, 10)
         a.scope.cancel()
         await until(lambda: a.key in b.gone, 5)
-        assert [event.reason for event in b.events if isinstance(event, PeerDown)] == [Reason.LEFT]
+        assert [event.reason for event in b.events if isinstance(event, PeerDown)] == [CloseReason.LEFT]
 
 
 async def test_a_goodbye_that_nobody_hears_is_made_good_by_the_link(lan: Lan) -> None:
@@ -153,7 +153,7 @@ async def test_a_cable_that_is_out_for_a_while(lan: Lan) -> None:
         await until(lambda: everybody_linked(peers), 10)
         peers[0].host.unplug()
         for peer in peers:
-            peer.mesh.broadcast(Game(b"while it is out"))
+            peer.mesh.broadcast(MatchMessage(b"while it is out"))
         await until(lambda: not peers[0].linked(), 12)
         assert peers[1].linked() == {peers[2].key}
         peers[0].host.plug()

@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from otto_p2p.net.events import PeerDown, PeerSilent
-from otto_p2p.net.frames import Reason
+from otto_p2p.net.frames import CloseReason
 from tests.lan.lab import Host, Lan
 from tests.lan.peers import LanPeer, until
 
@@ -38,7 +38,7 @@ async def test_killed_without_a_word(lan: Lan, tmp_path: Path) -> None:
         assert key in witness.adverts
         process.kill()
         taken = await until(lambda: not witness.linked(), 5)
-        await until(lambda: witness.problem(key) == Reason.UNREACHABLE, 5)
+        await until(lambda: witness.problem(key) == CloseReason.UNREACHABLE, 5)
         print(f"kill -9: noticed after {taken:.2f} s")
         # Who comes now still sees its advert, and that it cannot be reached.
         late = LanPeer(lan.host("late"))
@@ -60,7 +60,9 @@ async def test_stopped_for_a_while(lan: Lan, tmp_path: Path) -> None:
         taken = await until(lambda: any(isinstance(event, PeerSilent) for event in witness.events), 7)
         print(f"SIGSTOP: noticed after {taken:.2f} s")
         await until(lambda: not witness.linked(), 7)
-        assert [event.reason for event in witness.events if isinstance(event, PeerDown)] == [Reason.SILENT]
+        assert [event.reason for event in witness.events if isinstance(event, PeerDown)] == [
+            CloseReason.SILENT
+        ]
         process.send_signal(signal.SIGCONT)
         taken = await until(lambda: len(witness.linked()) == 1, 15)
         print(f"SIGCONT: linked again after {taken:.2f} s")

@@ -15,9 +15,9 @@ from otto_p2p.net.frames import (
     Beat,
     Bye,
     Frame,
-    Game,
-    Heard,
-    Here,
+    Hears,
+    LobbyRecord,
+    MatchMessage,
     PeerHint,
     Peers,
     Sync,
@@ -28,9 +28,9 @@ from otto_protocol.errors import DecodeError
 
 KEY = bytes(range(32))
 EXAMPLES: list[Frame] = [
-    Beat((Heard(KEY, 1500),)),
-    Here(b"record"),
-    Game(b"message"),
+    Beat((Hears(KEY, 1500),)),
+    LobbyRecord(b"record"),
+    MatchMessage(b"message"),
     Sync(KEY, 3, 77),
     Peers((PeerHint(KEY, ("10.0.0.1:47701", "[fe80::1]:5")),)),
     Bye(0),
@@ -85,8 +85,8 @@ def test_bombs_are_refused(data: bytes) -> None:
 
 
 def test_limits_are_kept_when_writing_too() -> None:
-    assert len(encode_frame(Game(bytes(MAX_GAME)))) <= MAX_FRAME
+    assert len(encode_frame(MatchMessage(bytes(MAX_GAME)))) <= MAX_FRAME
     with pytest.raises(DecodeError):
-        encode_frame(Game(bytes(MAX_GAME + 1)))
+        encode_frame(MatchMessage(bytes(MAX_GAME + 1)))
     with pytest.raises(DecodeError):
         encode_frame(Peers((PeerHint(KEY, ("x" * 65,)),)))

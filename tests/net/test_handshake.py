@@ -10,17 +10,17 @@ import trio
 import trio.testing
 
 from otto_p2p.net import handshake
-from otto_p2p.net.frames import Reason
+from otto_p2p.net.frames import CloseReason
 from otto_p2p.net.handshake import (
     MAGIC,
     ClientHello,
     ClientProof,
     OtherPeer,
-    OtherVersion,
     Peer,
     Self,
     ServerHello,
     Verdict,
+    WrongVersion,
     accept,
     finish,
     open_half,
@@ -45,7 +45,7 @@ async def both(
     server: Self,
     *,
     expected: bytes | None = None,
-    judge: Callable[[Peer], Reason] = lambda peer: Reason.OK,
+    judge: Callable[[Peer], CloseReason] = lambda peer: CloseReason.OK,
     streams: tuple[trio.abc.Stream, trio.abc.Stream] | None = None,
 ) -> tuple[Outcome, Outcome]:
     """What the client and the server make of each other."""
@@ -69,7 +69,7 @@ async def both(
     return outcomes["client"], outcomes["server"]
 
 
-def reasons(outcomes: tuple[Outcome, Outcome]) -> tuple[Reason | None, Reason | None]:
+def reasons(outcomes: tuple[Outcome, Outcome]) -> tuple[CloseReason | None, CloseReason | None]:
     client, server = (o.reason if isinstance(o, LinkError) else None for o in outcomes)
     return client, server
 
@@ -97,19 +97,19 @@ async def test_another_peer_than_expected_is_named() -> None:
 async def test_another_version_is_named_on_both_sides() -> None:
     for ours, theirs in ((1, 2), (2, 1)):
         client, server = await both(side("c", version=ours), side("s", version=theirs, number=1))
-        assert isinstance(client, OtherVersion)
-        assert isinstance(server, OtherVersion)
+        assert isinstance(client, WrongVersion)
+        assert isinstance(server, WrongVersion)
         assert (client.version, server.version) == (theirs, ours)
         assert client.detail == f"plays version {theirs}; this is {ours}"
 
 
 async def test_ourselves_are_recognized() -> None:
     client = side("c")
-    assert reasons(await both(client, client))[0] == Reason.MYSELF
+    assert reasons(await both(client, client))[0] == CloseReason.MYSELF
 
 
-@pytest.mark.parametrize("reason", [Reason.BUSY, Reason.DUPLICATE, Reason.UNWANTED])
-async def test_the_client_hears_why_it_is_refused(reason: Reason) -> None:
+@pytest.mark.parametrize("reason", [CloseReason.BUSY, CloseReason.DUPLICATE, CloseReason.UNWANTED])
+async def test_the_client_hears_why_it_is_refused(reason: CloseReason) -> None:
     outcomes = await both(side("c"), side("s", number=1), judge=lambda peer: reason)
     assert reasons(outcomes) == (reason, reason)
 
@@ -117,9 +117,9 @@ async def test_the_client_hears_why_it_is_refused(reason: Reason) -> None:
 async def test_only_a_proven_client_is_judged() -> None:
     judged: list[Peer] = []
 
-    def judge(peer: Peer) -> Reason:
+    def judge(peer: Peer) -> CloseReason:
         judged.append(peer)
-        return Reason.OK
+        return CloseReason.OK
 
     near, far = trio.testing.memory_stream_pair()
     server, client = side("s"), side("c", number=1)
@@ -134,13 +134,13 @@ async def test_only_a_proven_client_is_judged() -> None:
         await frames.receive_bytes(len(MAGIC) + 2)
         await frames.receive()
         await frames.send([pack(ClientProof(client.signer.sign("link client", b"something")))])
-        assert unpack(Verdict, await frames.receive()).reason == Reason.BAD_PROOF
+        assert unpack(Verdict, await frames.receive()).reason == CloseReason.BAD_PROOF
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(impostor)
         with pytest.raises(LinkError) as caught:
             await accept(server, far, judge)
-    assert caught.value.reason == Reason.BAD_PROOF
+    assert caught.value.reason == CloseReason.BAD_PROOF
     assert judged == []
 
 
@@ -173,7 +173,7 @@ async def test_a_man_in_the_middle_is_caught_by_both() -> None:
         nursery.start_soon(relay)
         with trio.move_on_after(1) as scope:
             outcomes = await both(client, server, streams=(client_end, server_end))
-            assert reasons(outcomes)[0] == Reason.BAD_PROOF
+            assert reasons(outcomes)[0] == CloseReason.BAD_PROOF
         nursery.cancel_scope.cancel()
     # The client said nothing more to him, so the server waits for a proof that never comes.
     assert scope.cancelled_caught
@@ -185,7 +185,7 @@ async def test_a_client_s_proof_is_of_no_use_to_a_server() -> None:
     mallory = side("m", number=2)
     client_end, his_near = trio.testing.memory_stream_pair()
     his_far, honest_end = trio.testing.memory_stream_pair()
-    caught: list[Reason] = []
+    caught: list[CloseReason] = []
 
     async def attack() -> None:
         near, far = mallory.credentials.accept(his_near), mallory.credentials.connect(his_far)
@@ -211,7 +211,7 @@ async def test_a_client_s_proof_is_of_no_use_to_a_server() -> None:
 
     async def serve() -> None:
         with pytest.raises(LinkError) as error:
-            await accept(honest, honest_end, lambda peer: Reason.OK)
+            await accept(honest, honest_end, lambda peer: CloseReason.OK)
         caught.append(error.value.reason)
 
     with trio.fail_after(5):
@@ -224,7 +224,7 @@ async def test_a_client_s_proof_is_of_no_use_to_a_server() -> None:
             while not caught:
                 await trio.sleep(0.001)
             await half.frames.aclose()
-    assert caught == [Reason.BAD_PROOF]
+    assert caught == [CloseReason.BAD_PROOF]
 
 
 @pytest.mark.parametrize(
@@ -236,8 +236,8 @@ async def test_a_server_refuses_what_is_no_tls(garbage: bytes) -> None:
     await near.send_all(garbage)
     await near.send_eof()
     with pytest.raises(LinkError) as caught:
-        await accept(side("s"), far, lambda peer: Reason.OK)
-    assert caught.value.reason in (Reason.NOT_OTTO, Reason.LOST)
+        await accept(side("s"), far, lambda peer: CloseReason.OK)
+    assert caught.value.reason in (CloseReason.NOT_OTTO, CloseReason.LOST)
 
 
 @pytest.mark.parametrize(
@@ -248,21 +248,21 @@ async def test_a_client_says_that_something_else_answers(garbage: bytes) -> None
     await far.send_all(garbage)
     with pytest.raises(LinkError) as caught:
         await open_half(side("c"), near, None)
-    assert caught.value.reason == Reason.NOT_OTTO
+    assert caught.value.reason == CloseReason.NOT_OTTO
 
 
 @pytest.mark.parametrize(
     ("inside", "reason"),
     [
-        (b"GET / HTTP/1.1\r\n\r\n", Reason.NOT_OTTO),
-        (b"otto-p2p\x00\x01\x00\x00\x00\x03abc", Reason.NOT_OTTO),
-        (b"otto-p2p\x00\x01\xff\xff\xff\xff", Reason.GARBAGE),
-        (b"otto-p2p\x00\x01\x00\x00\x00", Reason.LOST),
-        (b"otto-p2p\x00\x09", Reason.OTHER_VERSION),
-        (b"", Reason.LOST),
+        (b"GET / HTTP/1.1\r\n\r\n", CloseReason.NOT_OTTO),
+        (b"otto-p2p\x00\x01\x00\x00\x00\x03abc", CloseReason.NOT_OTTO),
+        (b"otto-p2p\x00\x01\xff\xff\xff\xff", CloseReason.GARBAGE),
+        (b"otto-p2p\x00\x01\x00\x00\x00", CloseReason.LOST),
+        (b"otto-p2p\x00\x09", CloseReason.OTHER_VERSION),
+        (b"", CloseReason.LOST),
     ],
 )
-async def test_a_server_refuses_what_is_no_hello_within_tls(inside: bytes, reason: Reason) -> None:
+async def test_a_server_refuses_what_is_no_hello_within_tls(inside: bytes, reason: CloseReason) -> None:
     near, far = trio.testing.memory_stream_pair()
     client = side("c")
 
@@ -277,7 +277,7 @@ async def test_a_server_refuses_what_is_no_hello_within_tls(inside: bytes, reaso
     async with trio.open_nursery() as nursery:
         nursery.start_soon(stranger)
         with pytest.raises(LinkError) as caught:
-            await accept(side("s", number=1), far, lambda peer: Reason.OK)
+            await accept(side("s", number=1), far, lambda peer: CloseReason.OK)
         assert caught.value.reason == reason
 
 

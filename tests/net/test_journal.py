@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from otto_p2p.storage.files import JournalError, JournalInUse
-from otto_p2p.storage.journal import Journal, MatchState, Result, open_bot, open_identity
+from otto_p2p.storage.journal import Journal, MatchState, StoredResult, open_bot, open_identity
 from otto_protocol.errors import LocalError
 
 MATCH = b"m" * 32
@@ -67,13 +67,13 @@ def test_hands_do_not_outlive_the_match(tmp_path: Path) -> None:
     kept = [(b"data", b"a note that tells the hand"), (b"other", b""), (b"its use", b"")]
     assert book.records(MATCH) == kept
     assert on_disk(tmp_path, SEED)
-    book.finish(MATCH, Result((12, 3), (0, None)), tmp_path / "game.otto")
+    book.finish(MATCH, StoredResult((12, 3), (0, None)), tmp_path / "game.otto")
     assert not on_disk(tmp_path, SEED)
     assert not on_disk(tmp_path, b"a note that tells the hand")
     assert book.running() == []
     (past,) = book.history()
     assert (past.start, past.state, past.transcript) == (START, MatchState.FINISHED, tmp_path / "game.otto")
-    assert past.result == Result((12, 3), (0, None))
+    assert past.result == StoredResult((12, 3), (0, None))
     with pytest.raises(LocalError, match="does not run"):
         book.append(MATCH, messages(1))
     book.close()

@@ -21,7 +21,7 @@ import pytest
 from otto_p2p.storage.files import JournalError
 from otto_p2p.storage.journal import Journal
 from otto_protocol.encoding import pack
-from otto_protocol.match.phases import Phase
+from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.session import Outgoing
 from tests.protocol.losing_tables import BIG, LosingTable, checked_once
 
@@ -93,7 +93,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Written]:
         made = Written(3, "cut journal")
         made.path, made.journal = folder, Journal(folder)
         made.journal.begin(made.start.roster.match_id(), pack(made.start), made.seeds[0])
-        assert made.run(lambda now: all(one.replica.phase is Phase.PLAY for one in now.sessions))
+        assert made.run(lambda now: all(one.replica.phase is MatchPhase.PLAY for one in now.sessions))
         made.journal.close()
         made.journal, made.own = Journal(folder), 0
         assert made.run(lambda now: made.own >= CUT_AT)

@@ -9,7 +9,7 @@ from typing import Any, cast
 import trio
 from trio.testing import MockClock
 
-from otto_p2p.net.frames import Beat, Game, encode_frame
+from otto_p2p.net.frames import Beat, MatchMessage, encode_frame
 from otto_p2p.net.handshake import Peer
 from otto_p2p.net.link import Limits, Link, Timing
 from otto_p2p.net.streams import Flight, FrameStream
@@ -66,7 +66,7 @@ async def beats_after_a_message(
         nursery.start_soon(link.run)
         await trio.sleep(2)
         begin = trio.current_time()
-        link.send(encode_frame(Game(b"my turn")))
+        link.send(encode_frame(MatchMessage(b"my turn")))
         for seconds, wire.flight in flights:
             await trio.sleep(seconds)
         await trio.sleep(begin + 0.9 - trio.current_time())

@@ -10,7 +10,7 @@ from trio.testing import MockClock
 
 from otto_p2p.net.addresses import Address
 from otto_p2p.net.events import DialFailed, FrameFrom, PeerDown, PeerSilent, PeerUp
-from otto_p2p.net.frames import Game, Here, Reason, Sync
+from otto_p2p.net.frames import CloseReason, LobbyRecord, MatchMessage, Sync
 from otto_p2p.net.link import Timing
 from tests.net.virtual_lan import VirtualPeer, fully_linked, introduce, one_stream_each, peers
 
@@ -31,26 +31,26 @@ async def test_frames_of_all_kinds_arrive_in_order(autojump_clock: MockClock) ->
     async with peers(3) as (a, b, c):
         introduce(a, b, c)
         await trio.sleep(2)
-        kinds: list[Here | Sync | Game] = [Here(b"here"), Sync(bytes(32), 1, 2)]
-        kinds += [Game(b"%d" % number) for number in range(1000)]
+        kinds: list[LobbyRecord | Sync | MatchMessage] = [LobbyRecord(b"here"), Sync(bytes(32), 1, 2)]
+        kinds += [MatchMessage(b"%d" % number) for number in range(1000)]
         for frame in kinds:
             assert a.mesh.broadcast(frame) == {b.key, c.key}
         await trio.sleep(1)
         for peer in (b, c):
             assert peer.of(FrameFrom) == [FrameFrom(a.key, frame) for frame in kinds]
-        assert a.mesh.broadcast(Game(b"x"), but=[b.key]) == {c.key}
-        assert not a.mesh.send(bytes(32), Game(b"x"))
+        assert a.mesh.broadcast(MatchMessage(b"x"), but=[b.key]) == {c.key}
+        assert not a.mesh.send(bytes(32), MatchMessage(b"x"))
 
 
 async def test_leaving_is_said(autojump_clock: MockClock) -> None:
     async with peers(2) as (a, b):
         introduce(a, b)
         await trio.sleep(2)
-        a.mesh.send(b.key, Game(b"last words"))
+        a.mesh.send(b.key, MatchMessage(b"last words"))
         a.scope.cancel()
         await trio.sleep(0.2)
         assert b.frames() == [b"last words"]
-        assert b.down() == [Reason.LEFT]
+        assert b.down() == [CloseReason.LEFT]
 
 
 async def test_both_dial_at_once_and_one_stream_stays(autojump_clock: MockClock) -> None:
@@ -66,8 +66,8 @@ async def test_both_dial_at_once_and_one_stream_stays(autojump_clock: MockClock)
             assert max(ups) <= 2
             # Where two streams came about, that of the lower key is left.
             assert ups == (1, 1) or one_stream_each([a, b])
-            a.mesh.send(b.key, Game(b"ab"))
-            b.mesh.send(a.key, Game(b"ba"))
+            a.mesh.send(b.key, MatchMessage(b"ab"))
+            b.mesh.send(a.key, MatchMessage(b"ba"))
             await trio.sleep(10)
             assert (len(a.of(PeerUp)), len(b.of(PeerUp))) == ups  # stable
             assert len(a.of(PeerUp)) - len(a.of(PeerDown)) == 1
@@ -111,7 +111,7 @@ async def test_a_typed_address_is_tried_until_somebody_is_there(autojump_clock: 
         a.mesh.add_candidate([Address("p1", 47701)], label="friend")
         await trio.sleep(20)
         # Said once, however often it was tried.
-        assert a.of(DialFailed) == [DialFailed(None, "friend", Reason.UNREACHABLE, "connection refused")]
+        assert a.of(DialFailed) == [DialFailed(None, "friend", CloseReason.UNREACHABLE, "connection refused")]
         assert len(a.lan.dials) > 4
         b = VirtualPeer(a.lan, 1)
         async with trio.open_nursery() as nursery:
@@ -135,7 +135,7 @@ async def test_our_own_address_is_noticed(autojump_clock: MockClock) -> None:
     async with peers(1) as (a,):
         a.mesh.add_candidate([a.address], label="me")
         await trio.sleep(30)
-        assert [event.reason for event in a.of(DialFailed)] == [Reason.MYSELF]
+        assert [event.reason for event in a.of(DialFailed)] == [CloseReason.MYSELF]
         assert a.lan.dials == [("p0", "p0")]
 
 
@@ -155,7 +155,7 @@ async def test_an_address_of_somebody_else_is_not_taken_for_the_peer(autojump_cl
         await trio.sleep(10)
         assert b.key not in a.linked()
         assert a.linked() == {c.key}  # but c was met
-        assert DialFailed(b.key, "", Reason.OTHER_PEER, "") in a.log
+        assert DialFailed(b.key, "", CloseReason.OTHER_PEER, "") in a.log
 
 
 async def test_a_firewall_in_one_direction_is_got_round(autojump_clock: MockClock) -> None:
@@ -176,13 +176,13 @@ async def test_a_reset_is_mended_and_hurts_nobody_else(autojump_clock: MockClock
         a, b, c, d = everybody
         for _ in range(3):
             for other in (a, b, c):
-                other.mesh.send(d.key, Game(b"x" * 500_000))
+                other.mesh.send(d.key, MatchMessage(b"x" * 500_000))
                 a.lan.reset(d.name, other.name)
             await trio.sleep(3)
             assert fully_linked(everybody)
         for peer in (a, b, c):
             assert {event.key for event in peer.of(PeerDown)} == {d.key}
-            assert Reason.LOST in peer.down()
+            assert CloseReason.LOST in peer.down()
 
 
 async def test_a_pulled_cable_is_noticed_and_mended(autojump_clock: MockClock) -> None:
@@ -198,7 +198,7 @@ async def test_a_pulled_cable_is_noticed_and_mended(autojump_clock: MockClock) -
         while not (a.of(PeerDown) and b.of(PeerDown)):
             await trio.sleep(0.1)
         assert trio.current_time() - begin <= 10
-        assert a.down() == b.down() == [Reason.SILENT]
+        assert a.down() == b.down() == [CloseReason.SILENT]
         assert not c.of(PeerDown)
         a.lan.mend("p0", "p1")
         await trio.sleep(15)
@@ -271,7 +271,7 @@ async def test_a_restarted_peer_takes_the_place_of_its_dead_self(
             again.mesh.add_candidate([a.address])
             await trio.sleep(0.2)
             assert a.linked() == {b.key}
-            again.mesh.send(a.key, Game(b"back"))
+            again.mesh.send(a.key, MatchMessage(b"back"))
             await trio.sleep(0.1)
             assert a.frames() == [b"back"]
             nursery.cancel_scope.cancel()
@@ -296,7 +296,7 @@ async def test_peers_of_our_game_are_never_given_up(autojump_clock: MockClock) -
         tried = len(a.lan.dials)
         await trio.sleep(60)
         assert len(a.lan.dials) > tried
-        assert a.mesh.contacts()[0].problem == Reason.UNREACHABLE
+        assert a.mesh.contacts()[0].problem == CloseReason.UNREACHABLE
 
 
 async def test_an_address_that_has_worked_is_tried_whatever_is_chosen(autojump_clock: MockClock) -> None:

@@ -11,7 +11,7 @@ import trio
 from trio.testing import MockClock
 
 from otto_p2p.net.events import FrameFrom, PeerDown, PeerSilent, PeerUp, StrangerRefused
-from otto_p2p.net.frames import Beat, Game, Heard, PeerHint, Peers, Reason, encode_frame
+from otto_p2p.net.frames import Beat, CloseReason, Hears, MatchMessage, PeerHint, Peers, encode_frame
 from otto_p2p.net.handshake import Self, finish, open_half
 from otto_p2p.net.link import Limits, Timing
 from otto_p2p.net.streams import FrameStream
@@ -65,7 +65,7 @@ async def test_garbage_ends_the_link_and_nothing_else(autojump_clock: MockClock,
             await frames.send_bytes(garbage)
             assert await closed(frames)
         await trio.sleep(0.1)
-        assert a.down() == [Reason.GARBAGE]
+        assert a.down() == [CloseReason.GARBAGE]
         assert fully_linked(everybody)
         # It is not let in again at once.
         with pytest.raises(Exception, match="UNWANTED"):
@@ -80,7 +80,7 @@ async def test_a_dropped_peer_stays_out_for_a_while(autojump_clock: MockClock) -
         a.mesh.drop(b.key)
         await trio.sleep(4)
         assert not a.linked()
-        assert a.down() == [Reason.UNWANTED]
+        assert a.down() == [CloseReason.UNWANTED]
         await trio.sleep(20)
         assert a.linked() == {b.key}
 
@@ -92,9 +92,9 @@ async def test_a_peer_that_does_not_read_is_dropped_and_holds_up_nobody(autojump
         await trio.sleep(2)
         a.lan.clogged.add((a.name, b.name))
         for number in range(50):
-            a.mesh.broadcast(Game(b"%d" % number + bytes(10_000)))
+            a.mesh.broadcast(MatchMessage(b"%d" % number + bytes(10_000)))
             await trio.sleep(0.01)
-        assert Reason.SLOW in a.down()
+        assert CloseReason.SLOW in a.down()
         assert len(c.frames()) == 50
         a.lan.clogged.clear()
         await trio.sleep(15)
@@ -108,7 +108,7 @@ async def test_a_write_that_never_ends_ends_the_link(autojump_clock: MockClock) 
         a.lan.clogged.add((a.name, b.name))
         # b goes on sending, so this is no silence to a.
         await trio.sleep(9)
-        assert b.down()[0] == Reason.SILENT
+        assert b.down()[0] == CloseReason.SILENT
 
 
 async def test_a_game_that_does_not_listen_loses_no_link(autojump_clock: MockClock) -> None:
@@ -122,7 +122,7 @@ async def test_a_game_that_does_not_listen_loses_no_link(autojump_clock: MockClo
             introduce(a, deaf)
             await trio.sleep(2)
             for number in range(20):
-                a.mesh.send(deaf.key, Game(b"%d" % number))
+                a.mesh.send(deaf.key, MatchMessage(b"%d" % number))
             await trio.sleep(60)
             assert deaf.linked() == {a.key}
             assert not a.of(PeerDown)
@@ -143,7 +143,7 @@ async def test_a_flood_of_frames_does_not_delay_the_others(autojump_clock: MockC
 
             async def flood() -> None:
                 async with proven(a, "flood") as frames:
-                    frame = encode_frame(Game(b"spam"))
+                    frame = encode_frame(MatchMessage(b"spam"))
                     while True:
                         await frames.send([frame] * 100)
                         await trio.sleep(0.01)
@@ -152,9 +152,9 @@ async def test_a_flood_of_frames_does_not_delay_the_others(autojump_clock: MockC
             await trio.sleep(1)
             for number in range(10):
                 await trio.sleep(0.2)
-                b.mesh.send(a.key, Game(b"%d" % number))
+                b.mesh.send(a.key, MatchMessage(b"%d" % number))
                 await trio.sleep(0.05)
-                assert FrameFrom(b.key, Game(b"%d" % number)) in a.log[-200:]
+                assert FrameFrom(b.key, MatchMessage(b"%d" % number)) in a.log[-200:]
             nursery.cancel_scope.cancel()
         assert a.frames().count(b"spam") < 4000  # of 35,000
 
@@ -166,9 +166,9 @@ async def test_another_version_is_told_once(autojump_clock: MockClock) -> None:
             await nursery.start(newer.run)
             newer.mesh.add_candidate([a.address], label="a")
             await trio.sleep(30)
-            assert a.log == [StrangerRefused("p1", Reason.OTHER_VERSION, "plays version 2; this is 1")]
+            assert a.log == [StrangerRefused("p1", CloseReason.OTHER_VERSION, "plays version 2; this is 1")]
             assert [(e.reason, e.detail) for e in newer.log] == [  # type: ignore[union-attr]
-                (Reason.OTHER_VERSION, "plays version 1; this is 2")
+                (CloseReason.OTHER_VERSION, "plays version 1; this is 2")
             ]
             nursery.cancel_scope.cancel()
 
@@ -252,7 +252,7 @@ async def test_hearsay_is_bounded_and_does_not_spread(autojump_clock: MockClock)
                     for number in range(64)
                 )
                 await frames.send([encode_frame(Peers(hints))])
-            await frames.send([encode_frame(Beat((Heard(bytes(32), 0),)))])
+            await frames.send([encode_frame(Beat((Hears(bytes(32), 0),)))])
             await trio.sleep(1)
             assert len(a.mesh.contacts()) <= 2 + Limits().hearsay
             assert len(b.mesh.contacts()) == 1

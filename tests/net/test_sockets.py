@@ -11,7 +11,7 @@ import trio
 
 from otto_p2p.net.addresses import Address
 from otto_p2p.net.events import PeerDown
-from otto_p2p.net.frames import Game
+from otto_p2p.net.frames import MatchMessage
 from otto_p2p.net.mesh import Mesh
 from otto_p2p.net.streams import listening_port, open_listeners
 from otto_protocol.crypto.identity import IdentityKey
@@ -98,7 +98,7 @@ async def test_strangers_by_the_hundred_do_not_disturb() -> None:
         async def round_trip() -> float:
             begin = trio.current_time()
             mark = len(a.log)
-            b.mesh.send(a.key, Game(b"ping"))
+            b.mesh.send(a.key, MatchMessage(b"ping"))
             while len(a.log) == mark:
                 await trio.sleep(0)
             return trio.current_time() - begin

@@ -10,7 +10,7 @@ import trio
 import trio.testing
 
 from otto_p2p.net.addresses import DEFAULT_PORT, PORTS_TO_TRY, Address
-from otto_p2p.net.frames import Reason
+from otto_p2p.net.frames import CloseReason
 from otto_p2p.net.streams import FrameStream, LinkError, dial_tcp, listening_port, open_listeners
 from otto_protocol.errors import LocalError
 
@@ -32,7 +32,7 @@ async def test_a_stream_that_ends_early_is_lost(sent: bytes) -> None:
     await near.send_eof()
     with pytest.raises(LinkError) as caught:
         await FrameStream(far).receive()
-    assert caught.value.reason == Reason.LOST
+    assert caught.value.reason == CloseReason.LOST
 
 
 async def test_a_huge_length_is_refused_and_takes_no_memory() -> None:
@@ -44,7 +44,7 @@ async def test_a_huge_length_is_refused_and_takes_no_memory() -> None:
         await FrameStream(far).receive()
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert caught.value.reason == Reason.GARBAGE
+    assert caught.value.reason == CloseReason.GARBAGE
     assert peak < 1 << 20
 
 
@@ -114,7 +114,7 @@ async def test_dialling_nobody_says_so() -> None:
     for host in ("127.0.0.1", "::1", "localhost"):
         with pytest.raises(LinkError) as caught:
             await dial_tcp(Address(host, port))
-        assert caught.value.reason == Reason.UNREACHABLE
+        assert caught.value.reason == CloseReason.UNREACHABLE
         assert caught.value.detail
 
 

@@ -14,7 +14,7 @@ import pytest
 import trio
 
 import otto_p2p.table.table
-from otto_p2p.net.frames import Frame, Game, Sync
+from otto_p2p.net.frames import Frame, MatchMessage, Sync
 from otto_p2p.storage.journal import MatchState
 from otto_p2p.updates import News
 from otto_protocol.encoding import pack, unpack
@@ -87,7 +87,7 @@ async def test_what_one_link_holds_back_comes_by_another_within_a_second(tmp_pat
     send, ask = anna.mesh.send, bob.mesh.send
 
     def held_back(key: bytes, frame: Frame) -> bool:
-        return (key == bob.mesh.key and isinstance(frame, Game)) or send(key, frame)
+        return (key == bob.mesh.key and isinstance(frame, MatchMessage)) or send(key, frame)
 
     def noted(key: bytes, frame: Frame) -> bool:
         if isinstance(frame, Sync) and bob.turn >= 1:

@@ -11,8 +11,8 @@ import trio
 import trio.testing
 
 from otto_p2p.net.addresses import Address
-from otto_p2p.net.events import Event, FrameFrom, PeerDown
-from otto_p2p.net.frames import Game, Reason
+from otto_p2p.net.events import FrameFrom, MeshEvent, PeerDown
+from otto_p2p.net.frames import CloseReason, MatchMessage
 from otto_p2p.net.mesh import Mesh
 from otto_p2p.net.streams import LinkError
 from otto_p2p.net.tls import Credentials, make_credentials
@@ -123,19 +123,19 @@ class VirtualLan:
         await trio.lowlevel.checkpoint()
         if self.muted(here, there):
             await trio.sleep(4.0)
-            raise LinkError(Reason.TIMEOUT, there)
+            raise LinkError(CloseReason.TIMEOUT, there)
         if there.startswith("10.0.0."):
             there = f"p{there.removeprefix('10.0.0.')}"
         listener = self.listeners.get(there)
         if listener is None or (here, there) in self.firewall:
-            raise LinkError(Reason.UNREACHABLE, "connection refused")
+            raise LinkError(CloseReason.UNREACHABLE, "connection refused")
         near, far = trio.testing.memory_stream_pair()
         pair = VirtualStream(near, self, here, there), VirtualStream(far, self, there, here)
         self.streams.append(pair)
         try:
             listener.send.send_nowait(pair[1])
         except (trio.WouldBlock, trio.ClosedResourceError, trio.BrokenResourceError):
-            raise LinkError(Reason.UNREACHABLE, "connection refused") from None
+            raise LinkError(CloseReason.UNREACHABLE, "connection refused") from None
         return pair[0]
 
     def reset(self, one: str, other: str) -> None:
@@ -158,7 +158,7 @@ class VirtualPeer:
         self.address = Address(self.name, PORT)
         # Hints are IP addresses; the LAN knows its hosts by these too.
         self.address_hint = Address(f"10.0.0.{number}", PORT)
-        self.log: list[Event] = []
+        self.log: list[MeshEvent] = []
         self.scope = trio.CancelScope()
         self.number = number
         self.options = options
@@ -196,12 +196,12 @@ class VirtualPeer:
     def of(self, kind: type[E]) -> list[E]:
         return [event for event in self.log if isinstance(event, kind)]
 
-    def down(self) -> list[Reason]:
+    def down(self) -> list[CloseReason]:
         return [event.reason for event in self.of(PeerDown)]
 
     def frames(self) -> list[bytes]:
         """The game messages that have come."""
-        return [event.frame.message for event in self.of(FrameFrom) if isinstance(event.frame, Game)]
+        return [event.frame.message for event in self.of(FrameFrom) if isinstance(event.frame, MatchMessage)]
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from otto_protocol.crypto.identity import IdentityKey
 from otto_protocol.hashing import Drbg
 from otto_protocol.lab import Lab
 from otto_protocol.match import messages as m
-from otto_protocol.match.phases import Phase
+from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica, Spoken
 from otto_protocol.match.transcript import Transcript
 from otto_protocol.roster import TableRules
@@ -93,7 +93,7 @@ def sign_at(replica: Replica, identity: IdentityKey, seat: int, body: m.Body) ->
     return m.sign(identity, header, body)
 
 
-def first(phase: Phase, *kinds: type[m.Body], players: int = 2) -> tuple[Replica, int, m.Body]:
+def first(phase: MatchPhase, *kinds: type[m.Body], players: int = 2) -> tuple[Replica, int, m.Body]:
     """The first step of a phase in which somebody said a message of these kinds: replica, seat, message."""
     for player in PLAYERS:
         for replica, spoken in all_steps(players, player=player):

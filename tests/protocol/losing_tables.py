@@ -23,14 +23,13 @@ from otto_protocol.hashing import Drbg, random_below
 from otto_protocol.lab import Chooser, Lab
 from otto_protocol.match import messages as m
 from otto_protocol.match.audit import Verified, audit
-from otto_protocol.match.phases import Phase
+from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica
 from otto_protocol.match.session import Outgoing, Session
 from otto_protocol.match.signed_points import card_under
 from otto_protocol.quorum import is_quorum
 from otto_protocol.roster import TableRules
-from otto_protocol.rules.state import Phase as Play
-from otto_protocol.rules.state import clockwise
+from otto_protocol.rules.state import GamePhase, clockwise
 from tests.protocol.lab_games import RNG, duellist
 
 BIG = os.environ.get("OTTO_BIG") == "1"
@@ -42,7 +41,7 @@ Kind = str
 def kind_of(session: Session) -> Kind:
     """What the table does at this seat: "play lead", "heal shuffle", ..."""
     replica = session.replica
-    if replica.phase is Phase.PLAY:
+    if replica.phase is MatchPhase.PLAY:
         return "play " + str(replica.play.phase.value)
     return replica.phase.value
 
@@ -297,7 +296,7 @@ def check_order(before: Replica, after: Replica) -> None:
     """After a loss the turn is the same one, or it is the next seat's."""
     old, new = before.play, after.play
     state = (old.turn, old.leader, old.phase, new.turn, new.leader, new.phase, new.order, after.live)
-    if old.phase is Play.CHOOSE or new.phase is Play.END:
+    if old.phase is GamePhase.CHOOSE or new.phase is GamePhase.END:
         return
     if new.turn == old.turn:
         assert new.leader == old.leader, state

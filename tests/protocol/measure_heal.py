@@ -13,12 +13,12 @@ from collections import defaultdict
 from otto_protocol.crypto.group import G, mul
 from otto_protocol.hashing import random_below
 from otto_protocol.lab import Chooser
-from otto_protocol.match.phases import Phase
+from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.session import Outgoing
 from tests.protocol.lab_games import eager
 from tests.protocol.losing_tables import LosingTable
 
-HEAL = (Phase.HEAL_SHUFFLE, Phase.HEAL_PROVE, Phase.RAISE, Phase.TAGS)
+HEAL = (MatchPhase.HEAL_SHUFFLE, MatchPhase.HEAL_PROVE, MatchPhase.RAISE, MatchPhase.TAGS)
 
 
 class Measured(LosingTable):
@@ -26,7 +26,7 @@ class Measured(LosingTable):
 
     def __init__(self, players: int, seed: str) -> None:
         super().__init__(players, seed, decks=2)
-        self.cpu: dict[tuple[Phase, int, int], float] = defaultdict(float)
+        self.cpu: dict[tuple[MatchPhase, int, int], float] = defaultdict(float)
         self.bytes: dict[int, int] = defaultdict(int)
 
     def turn_of(self, seat: int, choose: Chooser) -> bool:
@@ -61,7 +61,9 @@ def measure(players: int) -> None:
 
     def leads(now: LosingTable) -> bool:
         there = [one.replica for one in now.sessions]
-        return all(one.state is not None and one.phase is Phase.PLAY and one.play.turn >= 1 for one in there)
+        return all(
+            one.state is not None and one.phase is MatchPhase.PLAY and one.play.turn >= 1 for one in there
+        )
 
     assert table.run(leads, eager)
     hidden = 152 - len(table.sessions[0].replica.play.spent) - len(table.sessions[0].replica.play.known)
@@ -73,10 +75,10 @@ def measure(players: int) -> None:
         return all(one.view == 1 and one.phase not in HEAL for one in there)
 
     assert table.run(healed, eager)
-    steps: dict[tuple[Phase, int], list[float]] = defaultdict(list)
+    steps: dict[tuple[MatchPhase, int], list[float]] = defaultdict(list)
     for (phase, step, _), seconds in table.cpu.items():
         steps[phase, step].append(seconds)
-    by_phase: dict[Phase, float] = defaultdict(float)
+    by_phase: dict[MatchPhase, float] = defaultdict(float)
     for (phase, _), of_seats in steps.items():
         by_phase[phase] += max(of_seats)
     seconds = sum(by_phase.values())

@@ -6,7 +6,7 @@ import pytest
 
 from otto_protocol.errors import IllegalMove
 from otto_protocol.hashing import Rng, random_below
-from otto_protocol.rules import Phase, check
+from otto_protocol.rules import GamePhase, check
 from otto_protocol.rules.cards import short
 from otto_protocol.rules.game import Game
 from otto_protocol.rules.moves import Answer, Choose, Lead, Move, OpenLead, SeatMove
@@ -57,11 +57,11 @@ def naive(game: Game, seat: int, rng: Rng, duels: int = 5) -> SeatMove:
     """
     moves = game.legal(seat)
     match game.state.phase:
-        case Phase.EXCHANGE | Phase.COLLECT | Phase.OTTO:
+        case GamePhase.EXCHANGE | GamePhase.COLLECT | GamePhase.OTTO:
             return moves[0]
-        case Phase.CHOOSE:
+        case GamePhase.CHOOSE:
             return max(moves, key=lambda move: len(move.slots) if isinstance(move, Choose) else 0)
-        case Phase.LEAD if random_below(100, rng) >= duels:
+        case GamePhase.LEAD if random_below(100, rng) >= duels:
             return moves[random_below(len(game.state.hands[seat]), rng)]
         case _:
             return moves[random_below(len(moves), rng)]

@@ -10,7 +10,7 @@ from otto_p2p.players.bots import Why, choose, explain
 from otto_p2p.players.odds import Odds
 from otto_protocol.errors import LocalError
 from otto_protocol.hashing import Drbg, shuffled
-from otto_protocol.rules import Phase, Reason
+from otto_protocol.rules import EndReason, GamePhase
 from otto_protocol.rules.cards import deck_size, number, short
 from otto_protocol.rules.game import Game
 from otto_protocol.rules.moves import Answer, Challenge, Choose, Exchange, Guess, LayDuel, Lead, OpenDuel, Say
@@ -42,7 +42,7 @@ def test_games_of_built_in_players_end_at_every_table(players: int) -> None:
         for seed in range(12 // len(tables) if players < 6 else 2)
         if (result := play(seed, players, decks, range(players)).outcome) is not None
     )
-    assert reasons[Reason.OTTO] > sum(reasons.values()) / 2
+    assert reasons[EndReason.OTTO] > sum(reasons.values()) / 2
 
 
 def test_it_beats_three_simple_players() -> None:
@@ -167,7 +167,7 @@ def otto_step(collection: str, hand: str, others: list[str]) -> Game:
     hands = [hand, *("Y1 Y2 Y3 Y4" for _ in others)]
     game = arrange(hands, [collection, *others], [5, 9, 9], RNG)
     new = draft(game.state)
-    new.phase, new.waiting = Phase.OTTO, (0,)
+    new.phase, new.waiting = GamePhase.OTTO, (0,)
     game.state = freeze(new)
     return game
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from otto_protocol.crypto import heal
-from otto_protocol.crypto import shuffle_proof as shuffle
+from otto_protocol.crypto import heal, shuffle_proof
 from otto_protocol.crypto.deck import Ciphertext, Deck, card_of, card_points, open_deck, partial
 from otto_protocol.crypto.group import G, Point, Q, add, mul, mul_base_secret, mul_secret, neg, random_scalar
 from otto_protocol.crypto.proofs import check_key, check_shares, prove_key, prove_shares
@@ -36,7 +35,7 @@ class Table:
         rng = Drbg(seed)
         keys = [random_scalar(rng) for _ in range(seats)]
         joint = must(add(*(mul_base_secret(key) for key in keys)))
-        deck, _ = shuffle.shuffle(open_deck(range(cards), joint), joint, rng)
+        deck, _ = shuffle_proof.shuffle(open_deck(range(cards), joint), joint, rng)
         return cls(keys, deck, [list(range(seat * each, (seat + 1) * each)) for seat in range(seats)])
 
     def card(self, slot: int) -> int | None:
@@ -69,7 +68,7 @@ class Healed:
     total: Deck
     pile_tags: tuple[Point | None, ...]
     own_tags: tuple[Point | None, ...]
-    result: heal.Match | heal.Mismatch
+    result: heal.TagMatch | heal.Mismatch
 
 
 def run(table: Table, gone: int, seed: bytes) -> Healed:
@@ -80,7 +79,7 @@ def run(table: Table, gone: int, seed: bytes) -> Healed:
         sorted(card for slot in range(len(table.deck)) if (card := table.card(slot)) is not None), X
     )
     for _ in alive:
-        F, _ = shuffle.shuffle(F, X, rng)
+        F, _ = shuffle_proof.shuffle(F, X, rng)
     own = [entry for seat in alive for entry in table.own(seat)]
     owners = [seat for seat in alive for _ in table.hands[seat]]
     secrets = [random_scalar(rng) for _ in alive]
@@ -135,7 +134,7 @@ ENTRIES = (*HEALED.F, *HEALED.own)
 def test_the_new_pile_is_the_old_one_and_the_gone_hand(seats: int, cards: int, each: int, gone: int) -> None:
     table = Table.deal(seats, cards, each, b"deal")
     healed = run(table, gone, b"heal")
-    assert isinstance(healed.result, heal.Match)
+    assert isinstance(healed.result, heal.TagMatch)
     old_pile = [table.card(slot) for slot in range(seats * each, cards)]
     lost = [table.card(slot) for slot in table.hands[gone]]
     keys = [table.keys[seat] for seat in healed.alive]
@@ -266,7 +265,7 @@ points = [mul_base_secret(i) for i in range(1, 9)]
 def test_own_cards_are_found_wherever_they_are(pile: list[Point], count: int) -> None:
     own = points[:count]
     result = heal.match(pile, own)
-    assert isinstance(result, heal.Match)
+    assert isinstance(result, heal.TagMatch)
     assert [pile[place] for place in result.dead] == own
     assert [pile[place] for place in result.pile] == [point for point in pile if point not in own]
 
@@ -280,5 +279,5 @@ def test_none_or_two_are_a_mismatch() -> None:
     assert heal.match([a, b, a], [a]) == heal.Mismatch(None, (0, 2))
     assert heal.match([a, b, a], [b]) == heal.Mismatch(None, (0, 2))
     assert heal.match([a, None], [a]) == heal.Mismatch(None, (1,))
-    assert heal.match([], []) == heal.Match((), ())
-    assert heal.match([a], []) == heal.Match((), (0,))
+    assert heal.match([], []) == heal.TagMatch((), ())
+    assert heal.match([a], []) == heal.TagMatch((), (0,))

@@ -9,12 +9,12 @@ import pytest
 
 from otto_protocol.hashing import random_below
 from otto_protocol.lab import Chooser
-from otto_protocol.match.phases import Phase
+from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica
 from otto_protocol.match.session import Session, ViewOpened
 from otto_protocol.rules import moves
 from otto_protocol.rules.legal import View
-from otto_protocol.rules.state import Phase as Play
+from otto_protocol.rules.state import GamePhase
 from tests.protocol.lab_games import duellist, eager, patient
 from tests.protocol.losing_tables import BIG, Kind, LosingTable, check_order, checked_once, kind_of
 
@@ -103,10 +103,10 @@ def finish(table: LosingTable, *, turns: int = 2, player: Chooser = duellist) ->
             return True
         one = now.sessions[now.here[0]]
         for event in one.take_events():
-            if isinstance(event, ViewOpened) and event.gone and event.before.phase is Phase.PLAY:
+            if isinstance(event, ViewOpened) and event.gone and event.before.phase is MatchPhase.PLAY:
                 lost[:] = [event.before]
         replica = one.replica
-        if replica.phase is not Phase.PLAY or replica.play.phase is Play.END:
+        if replica.phase is not MatchPhase.PLAY or replica.play.phase is GamePhase.END:
             return False
         level = all(
             (s.replica.step, s.replica.digest) == (replica.step, replica.digest)
@@ -131,7 +131,7 @@ def _plays(table: LosingTable) -> bool:
     """Whether everybody who is left is where the others are gone, and the cards are healed."""
     left = tuple(table.here)
     there = [table.sessions[seat].replica for seat in left]
-    return all(one.phase is Phase.PLAY and one.live == left for one in there)
+    return all(one.phase is MatchPhase.PLAY and one.live == left for one in there)
 
 
 def stir(table: LosingTable, most: int) -> None:
@@ -322,7 +322,7 @@ def test_one_after_the_other_from_six_down_to_one() -> None:
         assert table.run(
             lambda now, left=left: all(  # type: ignore[misc]
                 len(now.sessions[seat].replica.live) == left
-                and now.sessions[seat].replica.phase is Phase.PLAY
+                and now.sessions[seat].replica.phase is MatchPhase.PLAY
                 for seat in now.here
             )
         ), table.standing()

@@ -9,12 +9,21 @@ import pytest
 
 from otto_protocol.errors import PeerFault
 from otto_protocol.match import messages as m
-from otto_protocol.match.phases import BEFORE_DEAL, LOSS, SPEAKERS, TABLE, Event, Phase, Who, after
+from otto_protocol.match.phases import (
+    BEFORE_DEAL,
+    LOSS,
+    SPEAKERS,
+    TRANSITIONS,
+    MatchEvent,
+    MatchPhase,
+    Who,
+    after,
+)
 from tests.protocol.lab_games import PLAYERS, all_steps
 from tests.protocol.test_messages import fill
 
 
-def walked() -> set[tuple[Phase, Phase]]:
+def walked() -> set[tuple[MatchPhase, MatchPhase]]:
     """(before, after) of every step of the sample games."""
     found = set()
     for player in PLAYERS:
@@ -25,8 +34,8 @@ def walked() -> set[tuple[Phase, Phase]]:
 
 
 def test_every_phase_has_speakers_and_only_the_end_has_none() -> None:
-    assert set(SPEAKERS) == set(Phase)
-    assert [phase for phase, row in SPEAKERS.items() if row.who is Who.NOBODY] == [Phase.OVER]
+    assert set(SPEAKERS) == set(MatchPhase)
+    assert [phase for phase, row in SPEAKERS.items() if row.who is Who.NOBODY] == [MatchPhase.OVER]
     assert all(bool(row.messages) == (row.who is not Who.NOBODY) for row in SPEAKERS.values())
 
 
@@ -37,37 +46,42 @@ def test_every_message_belongs_to_a_phase() -> None:
 
 
 def test_every_phase_is_reached_and_left() -> None:
-    reached = {Phase.KEY_COMMIT}
-    while more := {to for (start, _), to in TABLE.items() if start in reached} - reached:
+    reached = {MatchPhase.KEY_COMMIT}
+    while more := {to for (start, _), to in TRANSITIONS.items() if start in reached} - reached:
         reached |= more
-    assert reached == set(Phase)
-    assert {start for start, _ in TABLE} == set(Phase) - {Phase.OVER}
+    assert reached == set(MatchPhase)
+    assert {start for start, _ in TRANSITIONS} == set(MatchPhase) - {MatchPhase.OVER}
 
 
 def test_every_phase_but_the_end_survives_a_loss() -> None:
-    for phase in Phase:
-        rows = [event for start, event in TABLE if start is phase and event in LOSS]
-        assert bool(rows) == (phase is not Phase.OVER), phase
-    assert all(after(phase, Event.RESTART) is Phase.KEY_COMMIT for phase in BEFORE_DEAL)
+    for phase in MatchPhase:
+        rows = [event for start, event in TRANSITIONS if start is phase and event in LOSS]
+        assert bool(rows) == (phase is not MatchPhase.OVER), phase
+    assert all(after(phase, MatchEvent.RESTART) is MatchPhase.KEY_COMMIT for phase in BEFORE_DEAL)
 
 
 def test_games_take_only_steps_of_the_table() -> None:
-    allowed = {(start, to) for (start, _), to in TABLE.items()}
+    allowed = {(start, to) for (start, _), to in TRANSITIONS.items()}
     assert walked() <= allowed
 
 
 def test_games_take_every_step_of_the_table_that_needs_no_loss() -> None:
-    healing = {Phase.HEAL_SHUFFLE, Phase.HEAL_PROVE, Phase.RAISE, Phase.TAGS}
-    rare = {(Phase.DRAW, Phase.RESHUFFLE), (Phase.PLAY, Phase.RESHUFFLE)}  # one of them at a time
+    healing = {MatchPhase.HEAL_SHUFFLE, MatchPhase.HEAL_PROVE, MatchPhase.RAISE, MatchPhase.TAGS}
+    rare = {
+        (MatchPhase.DRAW, MatchPhase.RESHUFFLE),
+        (MatchPhase.PLAY, MatchPhase.RESHUFFLE),
+    }  # one of them at a time
     expected = {
-        (start, to) for (start, event), to in TABLE.items() if event not in LOSS and start not in healing
+        (start, to)
+        for (start, event), to in TRANSITIONS.items()
+        if event not in LOSS and start not in healing
     }
     assert expected - walked() <= rare
     assert rare & walked()
 
 
-@pytest.mark.parametrize("phase", Phase, ids=lambda phase: phase.value)
-def test_p03_every_phase_refuses_every_message_of_another(phase: Phase) -> None:
+@pytest.mark.parametrize("phase", MatchPhase, ids=lambda phase: phase.value)
+def test_p03_every_phase_refuses_every_message_of_another(phase: MatchPhase) -> None:
     replica = copy.copy(all_steps(2)[20][0])
     replica.phase = phase
     for kind in m.KINDS:
@@ -80,13 +94,13 @@ def test_p03_every_phase_refuses_every_message_of_another(phase: Phase) -> None:
 
 
 def test_p03_every_phase_takes_its_messages_from_who_is_awaited() -> None:
-    seen: set[tuple[Phase, type[m.Body]]] = set()
+    seen: set[tuple[MatchPhase, type[m.Body]]] = set()
     for player in PLAYERS:
         for replica, spoken in all_steps(2, player=player):
             for seat, one in spoken.items():
                 assert seat in replica.awaited()
                 seen.add((replica.phase, type(one.message.body)))
-    healing = {Phase.HEAL_SHUFFLE, Phase.HEAL_PROVE, Phase.RAISE, Phase.TAGS}
+    healing = {MatchPhase.HEAL_SHUFFLE, MatchPhase.HEAL_PROVE, MatchPhase.RAISE, MatchPhase.TAGS}
     expected = {(p, kind) for p, row in SPEAKERS.items() if p not in healing for kind in row.messages}
     assert seen == expected
 
@@ -100,4 +114,4 @@ def test_p03_a_seat_that_is_not_awaited_is_refused() -> None:
                 replica.check(seat, body)
             assert (caught.value.culprit, caught.value.rule) == (seat, "P3")
             found.add(replica.phase)
-    assert {Phase.SHUFFLE, Phase.PLAY, Phase.RESHUFFLE, Phase.OVER} <= found
+    assert {MatchPhase.SHUFFLE, MatchPhase.PLAY, MatchPhase.RESHUFFLE, MatchPhase.OVER} <= found

@@ -16,7 +16,7 @@ from otto_protocol.lab import Lab
 from otto_protocol.match import messages as m
 from otto_protocol.match.audit import Failed, Verified, audit
 from otto_protocol.match.ballots import Ballots
-from otto_protocol.match.phases import Phase
+from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.proposals import Contradiction
 from otto_protocol.match.replica import Replica
 from otto_protocol.match.session import Session, StepDone, ViewOpened
@@ -65,7 +65,7 @@ class Leavable(Lab):
             self.send(seat, outgoing)
 
 
-def at(phase: Phase, turn: int = 0) -> Callable[[Session], bool]:
+def at(phase: MatchPhase, turn: int = 0) -> Callable[[Session], bool]:
     def reached(session: Session) -> bool:
         replica = session.replica
         playing = replica.state is not None and replica.play.turn >= turn
@@ -79,7 +79,7 @@ def over(session: Session) -> bool:
 
 
 @functools.cache
-def left(players: int, gone: int, phase: Phase, turn: int) -> Leavable:
+def left(players: int, gone: int, phase: MatchPhase, turn: int) -> Leavable:
     """A whole match that a seat leaves in this phase."""
     lab = Leavable(players, f"left {players} {gone} {phase.value}".encode())
     lab.drive(at(phase, turn), gone)
@@ -89,17 +89,17 @@ def left(players: int, gone: int, phase: Phase, turn: int) -> Leavable:
 
 
 CASES = [
-    (3, 0, Phase.SHUFFLE, 0),
-    (3, 1, Phase.PLAY, 3),
-    (3, 2, Phase.DRAW, 1),
-    (4, 1, Phase.PLAY, 2),
-    (2, 1, Phase.PLAY, 2),
+    (3, 0, MatchPhase.SHUFFLE, 0),
+    (3, 1, MatchPhase.PLAY, 3),
+    (3, 2, MatchPhase.DRAW, 1),
+    (4, 1, MatchPhase.PLAY, 2),
+    (2, 1, MatchPhase.PLAY, 2),
 ]
 
 
 @pytest.mark.parametrize(("players", "gone", "phase", "turn"), CASES)
 def test_r20_the_others_play_on_and_the_transcript_verifies(
-    players: int, gone: int, phase: Phase, turn: int
+    players: int, gone: int, phase: MatchPhase, turn: int
 ) -> None:
     lab = left(players, gone, phase, turn)
     there = [one for one in lab.sessions if one.seat != gone]
@@ -113,13 +113,15 @@ def test_r20_the_others_play_on_and_the_transcript_verifies(
 
 
 @pytest.mark.parametrize(("players", "gone", "phase", "turn"), [CASES[1], CASES[3]])
-def test_r20_hands_stay_and_the_cards_are_one_deck(players: int, gone: int, phase: Phase, turn: int) -> None:
+def test_r20_hands_stay_and_the_cards_are_one_deck(
+    players: int, gone: int, phase: MatchPhase, turn: int
+) -> None:
     lab = left(players, gone, phase, turn)
     before, after = lab.views[0].before.play, lab.views[0].after.play
     for seat in set(range(players)) - {gone}:
         held = {*before.hands[seat], *before.collections[seat]}
         assert held == {*after.hands[seat], *after.collections[seat]}
-    healed = next(r for r, _ in lab.seen if r.view == 1 and r.phase is Phase.PLAY).play
+    healed = next(r for r, _ in lab.seen if r.view == 1 and r.phase is MatchPhase.PLAY).play
     places = [*healed.pile, *(slot for row in (*healed.hands, *healed.collections) for slot in row)]
     assert len(places) == len(set(places))
     assert len(places) + len(healed.spent) == 152
@@ -127,7 +129,7 @@ def test_r20_hands_stay_and_the_cards_are_one_deck(players: int, gone: int, phas
 
 
 def test_the_audit_refuses_a_removal_without_its_ballots() -> None:
-    lab = left(3, 1, Phase.PLAY, 3)
+    lab = left(3, 1, MatchPhase.PLAY, 3)
     transcript = lab.sessions[0].transcript()
     kinds = [m.parse_content(signed).body for signed in transcript.messages]
     votes = [n for n, body in enumerate(kinds) if isinstance(body, m.VOTES)]
@@ -142,9 +144,9 @@ def test_the_audit_refuses_a_removal_without_its_ballots() -> None:
 # -- what a heal refuses -------------------------------------------------------------------------------
 
 
-def heal_step(phase: Phase) -> tuple[Replica, dict[int, m.Body]]:
+def heal_step(phase: MatchPhase) -> tuple[Replica, dict[int, m.Body]]:
     """The heal of the sample match at this phase, and what was said in it."""
-    for replica, said in left(3, 1, Phase.PLAY, 3).seen:
+    for replica, said in left(3, 1, MatchPhase.PLAY, 3).seen:
         if replica.phase is phase:
             return replica, {signed.seat: m.parse_content(signed).body for signed in said}
     raise LookupError(phase)
@@ -162,7 +164,7 @@ def flipped(data: bytes) -> bytes:
 
 
 def test_p12_a_healing_key_without_its_proof() -> None:
-    replica, said = heal_step(Phase.HEAL_PROVE)
+    replica, said = heal_step(MatchPhase.HEAL_PROVE)
     (seat, body), (_, other) = said.items()
     assert isinstance(body, m.HealProof)
     assert isinstance(other, m.HealProof)
@@ -178,7 +180,7 @@ def test_p12_a_healing_key_without_its_proof() -> None:
 
 
 def test_p13_cards_that_are_not_raised_as_they_must_be() -> None:
-    replica, said = heal_step(Phase.RAISE)
+    replica, said = heal_step(MatchPhase.RAISE)
     (seat, body), (_, other) = said.items()
     assert isinstance(body, m.Raise)
     assert isinstance(other, m.Raise)
@@ -196,7 +198,7 @@ def test_p13_cards_that_are_not_raised_as_they_must_be() -> None:
 
 
 def test_p14_tags_that_are_not_what_they_must_be() -> None:
-    replica, said = heal_step(Phase.TAGS)
+    replica, said = heal_step(MatchPhase.TAGS)
     (seat, body), (_, other) = said.items()
     assert isinstance(body, m.Tags)
     replica.check(seat, body)

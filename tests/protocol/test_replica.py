@@ -13,7 +13,7 @@ from otto_protocol.crypto.group import G
 from otto_protocol.errors import PeerFault
 from otto_protocol.hashing import Drbg
 from otto_protocol.match import messages as m
-from otto_protocol.match.phases import Phase
+from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica, Spoken, StepFaults
 from tests.protocol.lab_games import RNG, all_steps, first, played, sign_at
 
@@ -85,7 +85,7 @@ def test_contexts_differ_by_everything_that_they_bind() -> None:
 
 
 def test_t04_two_games_of_a_match_draw_their_starters_anew() -> None:
-    starts = [r for r, _ in all_steps(2, games=2) if r.phase is Phase.SHUFFLE and not r.shuffles]
+    starts = [r for r, _ in all_steps(2, games=2) if r.phase is MatchPhase.SHUFFLE and not r.shuffles]
     assert [replica.game for replica in starts] == [1, 2]
     assert starts[0].order == starts[1].order
     assert starts[0].keys != starts[1].keys
@@ -97,7 +97,7 @@ def test_r17_the_points_of_a_match_add_up() -> None:
 
 
 def test_p04_a_key_opens_its_commitment() -> None:
-    replica, seat, body = first(Phase.KEY_OPEN)
+    replica, seat, body = first(MatchPhase.KEY_OPEN)
     assert isinstance(body, m.KeyOpen)
     assert fault(replica, seat, dataclasses.replace(body, nonce=flipped(body.nonce))) == "P4"
     assert fault(replica, seat, dataclasses.replace(body, key=G.encode())) == "P4"
@@ -106,8 +106,8 @@ def test_p04_a_key_opens_its_commitment() -> None:
 
 
 def test_p05_a_copied_or_broken_key() -> None:
-    start, seat, _body = first(Phase.KEY_COMMIT)
-    _replica, _, opened = first(Phase.KEY_OPEN)
+    start, seat, _body = first(MatchPhase.KEY_COMMIT)
+    _replica, _, opened = first(MatchPhase.KEY_OPEN)
     assert isinstance(opened, m.KeyOpen)
     for key, possession in [
         (NO_POINT, opened.possession),
@@ -124,14 +124,14 @@ def test_p05_a_copied_or_broken_key() -> None:
 
 
 def test_p06_a_deck_of_another_size_or_of_no_points() -> None:
-    replica, seat, body = first(Phase.SHUFFLE)
+    replica, seat, body = first(MatchPhase.SHUFFLE)
     assert isinstance(body, m.Shuffle)
     for deck in (b"", body.deck[:-66], body.deck + body.deck[:66], body.deck[:-1], NO_POINT + body.deck[33:]):
         assert fault(replica, seat, m.Shuffle(deck)) == "P6"
 
 
 def proving() -> tuple[Replica, dict[int, Spoken]]:
-    return next(step for step in all_steps(3) if step[0].phase is Phase.PROVE)
+    return next(step for step in all_steps(3) if step[0].phase is MatchPhase.PROVE)
 
 
 def faults(replica: Replica, spoken: dict[int, Spoken]) -> set[tuple[int, str]]:
@@ -160,7 +160,7 @@ def test_p07_every_maker_of_a_bad_shuffle_proof_and_nobody_else() -> None:
 
 
 def test_p07_a_deck_that_is_no_shuffle() -> None:
-    replica, seat, body = first(Phase.SHUFFLE)
+    replica, seat, body = first(MatchPhase.SHUFFLE)
     assert isinstance(body, m.Shuffle)
     twice = encode_deck((replica.deck[0], *replica.deck[:-1]))  # a card twice, another one missing
     for deck in (twice, body.deck[66:] + body.deck[:66]):
@@ -175,7 +175,7 @@ def test_p07_a_deck_that_is_no_shuffle() -> None:
 
 
 def test_p08_shares_for_exactly_the_cards_that_are_dealt_to_others() -> None:
-    for phase in (Phase.DEAL, Phase.DRAW):
+    for phase in (MatchPhase.DEAL, MatchPhase.DRAW):
         replica, seat, body = first(phase)
         assert isinstance(body, m.Shares)
         for shares in (b"", body.shares[33:], body.shares + G.encode(), NO_POINT + body.shares[33:]):
@@ -183,7 +183,7 @@ def test_p08_shares_for_exactly_the_cards_that_are_dealt_to_others() -> None:
 
 
 def test_p09_the_proof_of_the_shares() -> None:
-    for phase in (Phase.DEAL, Phase.DRAW):
+    for phase in (MatchPhase.DEAL, MatchPhase.DRAW):
         replica, seat, body = first(phase)
         assert isinstance(body, m.Shares)
         for proof in (b"", flipped(body.proof), flipped(body.proof, 0), bytes(48)):
@@ -220,8 +220,8 @@ def test_p10_an_opening_has_its_shares_and_its_proof() -> None:
     raise AssertionError("too few answers to look at")
 
 
-@pytest.mark.parametrize(("phase", "kind"), [(Phase.PLAY, m.OpenLead), (Phase.PLAY, m.OpenDuel)])
-def test_p04_another_card_than_the_one_laid(phase: Phase, kind: type[m.OpenLead | m.OpenDuel]) -> None:
+@pytest.mark.parametrize(("phase", "kind"), [(MatchPhase.PLAY, m.OpenLead), (MatchPhase.PLAY, m.OpenDuel)])
+def test_p04_another_card_than_the_one_laid(phase: MatchPhase, kind: type[m.OpenLead | m.OpenDuel]) -> None:
     replica, seat, body = first(phase, kind)
     assert isinstance(body, kind)
     for other in replica.play.hands[seat]:
@@ -232,7 +232,7 @@ def test_p04_another_card_than_the_one_laid(phase: Phase, kind: type[m.OpenLead 
 
 def test_p04_another_number_than_the_chosen_one() -> None:
     for kind in (m.Otto, m.Score):
-        replica, seat, body = first(Phase.PLAY, kind)
+        replica, seat, body = first(MatchPhase.PLAY, kind)
         assert isinstance(body, kind)
         assert fault(replica, seat, dataclasses.replace(body, number=(body.number + 1) % 10)) == "P4"
         assert fault(replica, seat, dataclasses.replace(body, number_nonce=bytes(32))) == "P4"
@@ -256,7 +256,7 @@ def test_p04_another_decision_than_the_one_committed_to() -> None:
 
 
 def test_p11_a_result_is_what_the_log_gives() -> None:
-    replica, seat, body = first(Phase.RESULT)
+    replica, seat, body = first(MatchPhase.RESULT)
     assert isinstance(body, m.Result)
     points = body.points
     for wrong in ((), points[:-1], (*points, 0), points[::-1], (points[0] + 1, *points[1:])):
@@ -273,21 +273,21 @@ def laid(replica: Replica, seat: int, what: str, slot: int) -> Replica:
 
 
 def test_t06_the_card_that_is_laid_is_a_card_of_the_hand() -> None:
-    replica, seat, _ = first(Phase.PLAY, m.OpenLead)
+    replica, seat, _ = first(MatchPhase.PLAY, m.OpenLead)
     for slot in (replica.play.hands[1 - seat][0], replica.play.pile[0], *replica.play.collections[seat][:1]):
         body = m.OpenLead(slot, bytes(32), m.Opening(b"", b""))
         assert fault(laid(replica, seat, "lead", slot), seat, body) == "T6"
 
 
 def test_t12_the_duel_card_is_a_card_of_the_hand() -> None:
-    replica, seat, _ = first(Phase.PLAY, m.OpenDuel)
+    replica, seat, _ = first(MatchPhase.PLAY, m.OpenDuel)
     for slot in (replica.play.hands[1 - seat][0], replica.play.collections[seat][0]):
         body = m.OpenDuel(slot, bytes(32), m.Opening(b"", b""))
         assert fault(laid(replica, seat, "duel", slot), seat, body) == "T12"
 
 
 def test_t07_an_answer_is_a_card_of_the_hand() -> None:
-    replica, seat, body = first(Phase.PLAY, m.Answer)
+    replica, seat, body = first(MatchPhase.PLAY, m.Answer)
     assert isinstance(body, m.Answer)
     state = replica.play
     for slot in (state.hands[1 - seat][0], *state.collections[seat][:1], *state.pile[:1], 2**32 - 1):
@@ -295,14 +295,14 @@ def test_t07_an_answer_is_a_card_of_the_hand() -> None:
 
 
 def test_t13_the_lost_card_is_one_of_the_collection() -> None:
-    replica, seat, body = first(Phase.PLAY, m.LoseCard)
+    replica, seat, body = first(MatchPhase.PLAY, m.LoseCard)
     assert isinstance(body, m.LoseCard)
     for slot in (*replica.play.hands[seat][:1], *replica.play.collections[1 - seat][:1], 2**32 - 1):
         assert fault(replica, seat, dataclasses.replace(body, slot=slot)) == "T13"
 
 
 def test_r14_bonus_cards_are_own_hand_cards_and_counted_once() -> None:
-    replica, seat, body = first(Phase.PLAY, m.Otto)
+    replica, seat, body = first(MatchPhase.PLAY, m.Otto)
     assert isinstance(body, m.Otto)
     hand = replica.play.hands[seat]
     for bonus in ((hand[0], hand[0]), (replica.play.collections[seat][0],), (2**32 - 1,)):

@@ -11,7 +11,7 @@ import pytest
 
 from otto_protocol.hashing import random_below
 from otto_protocol.lab import Chooser
-from otto_protocol.match.phases import Phase
+from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.session import Outgoing
 from tests.protocol.lab_games import eager
 from tests.protocol.losing_tables import BIG, LosingTable, checked_once
@@ -85,7 +85,9 @@ class Mortal(LosingTable):
 def plays_at(turn: int, view: int) -> Callable[[LosingTable], bool]:
     def reached(table: LosingTable) -> bool:
         return all(
-            one.replica.view == view and one.replica.phase is Phase.PLAY and one.replica.play.turn >= turn
+            one.replica.view == view
+            and one.replica.phase is MatchPhase.PLAY
+            and one.replica.play.turn >= turn
             for one in (table.sessions[seat] for seat in table.here)
         )
 

@@ -12,7 +12,7 @@ from otto_protocol.lab import Lab
 from otto_protocol.match import messages as m
 from otto_protocol.match.audit import Verified
 from otto_protocol.match.ballots import Ballots
-from otto_protocol.match.phases import Phase
+from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica
 from otto_protocol.match.session import Session, StepDone
 from otto_protocol.roster import TableRules
@@ -84,7 +84,7 @@ class Sulking(Lab):
     def __init__(self, seed: bytes, games: int = 1) -> None:
         super().__init__(3, Drbg(seed), TableRules(games=games))
 
-    def until(self, phase: Phase, game: int) -> None:
+    def until(self, phase: MatchPhase, game: int) -> None:
         """Play until all stand in this phase, and the other seats have spoken in it."""
         while True:
             there = [one.replica for one in self.sessions]
@@ -132,10 +132,10 @@ def shown_hand(lab: Lab, seat: int) -> tuple[bytes, ...]:
 def test_nobody_deals_itself_another_hand_by_a_view_change_without_loss() -> None:
     """Who had all shares of its hand and held back its own could begin again from the keys, at no price."""
     lab = Sulking(b"another hand")
-    lab.until(Phase.DEAL, 1)
+    lab.until(MatchPhase.DEAL, 1)
     dealt = shown_hand(lab, 0)
     lab.change_view()
-    assert {one.replica.phase for one in lab.sessions} == {Phase.DEAL}
+    assert {one.replica.phase for one in lab.sessions} == {MatchPhase.DEAL}
     assert shown_hand(lab, 0) == dealt
     lab.play(eager)
     assert {one.over for one in lab.sessions} == {True}
@@ -143,17 +143,17 @@ def test_nobody_deals_itself_another_hand_by_a_view_change_without_loss() -> Non
     assert len({one.replica.digest for one in lab.sessions}) == 1
 
 
-@pytest.mark.parametrize("phase", [Phase.KEY_OPEN, Phase.SHUFFLE, Phase.PROVE])
-def test_nobody_draws_the_lot_again_by_a_view_change_without_loss(phase: Phase) -> None:
+@pytest.mark.parametrize("phase", [MatchPhase.KEY_OPEN, MatchPhase.SHUFFLE, MatchPhase.PROVE])
+def test_nobody_draws_the_lot_again_by_a_view_change_without_loss(phase: MatchPhase) -> None:
     """Order, table words and first leader are what the committed keys say, however often the view changes."""
     straight = Sulking(b"an other lot")
-    straight.until(Phase.DEAL, 1)
+    straight.until(MatchPhase.DEAL, 1)
     lot = straight.session(1).replica
     lab = Sulking(b"an other lot")
     lab.until(phase, 1)
     lab.change_view()
     lab.change_view()
-    lab.until(Phase.DEAL, 1)
+    lab.until(MatchPhase.DEAL, 1)
     again = lab.session(2).replica
     assert (again.order, again.table_number, again.play.leader) == (
         lot.order,
@@ -212,12 +212,12 @@ class Forging(Lab):
 def test_an_old_step_signed_once_more_undoes_nothing() -> None:
     """A seat gave itself up, and the last 64 steps were void: somebody else's Otto with them."""
     lab = Forging(b"an old step")
-    lab.advance(lambda one: one.replica.phase is Phase.RESULT)
+    lab.advance(lambda one: one.replica.phase is MatchPhase.RESULT)
     for seat in (1, 2):
         while lab.queues[seat]:
             lab.sessions[seat].receive(lab.queues[seat].popleft())
     stands = lab.session(1).replica
-    assert stands.phase is Phase.RESULT
+    assert stands.phase is MatchPhase.RESULT
     twice = lab.once_more(lab.session(1), 40)
     for seat in (1, 2):
         lab.queues[seat].append(twice)
@@ -226,7 +226,7 @@ def test_an_old_step_signed_once_more_undoes_nothing() -> None:
         assert [one.convicted[seat].rule for seat in one.convicted] == ["P1"]
         assert one.replica.view == 1
         assert one.replica.step == stands.step + 1
-        assert one.replica.phase is Phase.RESULT
+        assert one.replica.phase is MatchPhase.RESULT
         assert one.replica.result_points() == stands.result_points()
     while not all(one.over for one in lab.sessions[1:]):
         assert any([lab.turn_of(seat, eager) for seat in (1, 2)])
@@ -270,7 +270,7 @@ def test_a_match_that_is_over_stays_over() -> None:
     lab.advance(lambda one: one.over)
     one = next(one for one in lab.sessions[1:] if one.over)
     last = one.history[-1]
-    assert last.phase is Phase.RESULT
+    assert last.phase is MatchPhase.RESULT
     lab.done[last.step] = last
     one.receive(lab.once_more(one, 1))
     assert one.convicted[0].rule == "P1"

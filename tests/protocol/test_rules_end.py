@@ -10,9 +10,9 @@ from otto_protocol.rules import (
     STALL_ROUNDS,
     Bonus,
     Cheat,
+    EndReason,
+    GamePhase,
     Outcome,
-    Phase,
-    Reason,
     apply,
     bonuses,
     standings,
@@ -56,7 +56,7 @@ def at_otto(*collections: str, numbers: list[int], hands: list[str], leader: int
     """A game at its OTTO step (or after it, when nobody can say it): the leader led, nobody exchanged."""
     game = arrange(hands, collections, numbers, RNG, leader=leader)
     new = draft(game.state)
-    new.phase = Phase.OTTO
+    new.phase = GamePhase.OTTO
     new.waiting = tuple(seat for seat, laid in enumerate(new.collections) if len(laid) >= 8)
     game.state = freeze(new)
     return game
@@ -87,7 +87,7 @@ def test_r11_one_duel_a_turn() -> None:
     game = duellists()
     duel(game, "R3", 0)
     game.play(game.legal(1)[0])
-    assert (game.state.phase, game.awaited) == (Phase.LEAD, (0,))
+    assert (game.state.phase, game.awaited) == (GamePhase.LEAD, (0,))
     refused(game, Challenge(0, 1), "R11")
     assert not any(isinstance(move, Challenge) for move in game.legal(0))
 
@@ -133,7 +133,7 @@ def test_t13_right_costs_the_challenged_player_a_card_and_wrong_the_challenger(
 ) -> None:
     game = duellists()
     duel(game, "R3", guess)
-    assert (game.state.phase, game.awaited) == (Phase.LOSE_CARD, (loser,))
+    assert (game.state.phase, game.awaited) == (GamePhase.LOSE_CARD, (loser,))
     before = len(game.state.collections[loser])
     game.play(game.legal(loser)[0])
     assert len(game.state.collections[loser]) == before - 1
@@ -164,9 +164,9 @@ def test_r13_the_duel_card_goes_back_and_the_loser_chooses_what_to_lose() -> Non
 def test_t14_eight_collected_and_otto_end_the_game() -> None:
     game = at_otto(FIVES, "R1", numbers=[5, 1], hands=["R3 G3", "B2"])
     game.play(otto(game, 0))
-    assert (game.state.phase, game.awaited) == (Phase.SCORE, (1,))
+    assert (game.state.phase, game.awaited) == (GamePhase.SCORE, (1,))
     result = finish(game)
-    assert (result.winner, result.reason, result.points) == (0, Reason.OTTO, (10, 1))
+    assert (result.winner, result.reason, result.points) == (0, EndReason.OTTO, (10, 1))
     assert result.numbers == (5, 1)
 
 
@@ -180,7 +180,7 @@ def test_t15_one_may_go_on() -> None:
     assert Say(0, False) in game.legal(0)
     refused(game, Say(0, False, 5), "T15")
     game.play(Say(0, False))
-    assert (game.state.phase, game.state.turn, game.state.numbers) == (Phase.LEAD, 1, (None, None))
+    assert (game.state.phase, game.state.turn, game.state.numbers) == (GamePhase.LEAD, 1, (None, None))
 
 
 def test_r14_the_first_clockwise_from_the_leader_wins() -> None:
@@ -310,8 +310,8 @@ def test_r16_a_card_kept_out_of_the_collection_at_the_start_is_cheating_too() ->
     refused(game, otto(game, 1), "T3")
     assert game.legal(1) == [Say(1, False)]
     new = draft(game.state)
-    new.phase, new.waiting = Phase.SCORE, (0, 1)
-    new.reason = Reason.STALLED
+    new.phase, new.waiting = GamePhase.SCORE, (0, 1)
+    new.reason = EndReason.STALLED
     game.state = freeze(new)
     result = finish(game)
     assert (result.points, result.cheats) == ((1, 0), (Cheat(1, "T3"),))
@@ -344,12 +344,12 @@ def test_r17_the_points_of_a_match_add_up() -> None:
 
 def test_r18_with_seven_cards_left_to_everybody_the_game_ends_without_a_winner() -> None:
     game = arrange(["Y1 Y2", "R3 B4 R1 R2 R6 R7"], ["G7 G7", "R9 B9"], [7, 9], RNG)
-    assert game.state.phase is Phase.LEAD
+    assert game.state.phase is GamePhase.LEAD
     duel(game, "R3", 0)
     game.play(game.legal(1)[0])
-    assert (game.state.phase, game.awaited) == (Phase.SCORE, (1, 0))
+    assert (game.state.phase, game.awaited) == (GamePhase.SCORE, (1, 0))
     result = finish(game)
-    assert (result.winner, result.reason, result.points) == (None, Reason.DEAD_END, (2, 1))
+    assert (result.winner, result.reason, result.points) == (None, EndReason.DEAD_END, (2, 1))
 
 
 def test_r18_empty_hands_and_nobody_with_eight_end_the_game() -> None:
@@ -358,7 +358,7 @@ def test_r18_empty_hands_and_nobody_with_eight_end_the_game() -> None:
     game.play(SitOut(1, ()))
     open_lead(game)
     game.play(Exchange(0, False))
-    assert finish(game).reason is Reason.DEAD_END
+    assert finish(game).reason is EndReason.DEAD_END
 
 
 def test_r18_eight_cards_in_one_place_or_two_are_enough_to_go_on() -> None:
@@ -367,18 +367,18 @@ def test_r18_eight_cards_in_one_place_or_two_are_enough_to_go_on() -> None:
     game.play(SitOut(1, ()))
     open_lead(game)
     game.play(Exchange(0, False))
-    assert (game.state.phase, game.state.leader) == (Phase.LEAD, 0)
+    assert (game.state.phase, game.state.leader) == (GamePhase.LEAD, 0)
 
 
 def test_r19_fifty_rounds_without_a_change_of_any_collection_end_the_game() -> None:
     game = arrange(["R1" + ZEROS, "B2"], ["G7", "R9"], [7, 9], RNG)
-    while game.state.phase is not Phase.SCORE:
+    while game.state.phase is not GamePhase.SCORE:
         seat = game.awaited[0]
         moves = game.legal(seat)
         game.play(Exchange(seat, False) if isinstance(moves[0], Exchange) else moves[0])
     assert game.state.turn == 2 * 50
     result = finish(game)
-    assert (result.winner, result.reason, result.points) == (None, Reason.STALLED, (1, 1))
+    assert (result.winner, result.reason, result.points) == (None, EndReason.STALLED, (1, 1))
 
 
 def test_r19_a_collected_card_starts_the_count_again() -> None:

@@ -9,14 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from otto_protocol.hashing import Drbg, random_below, shuffled
-from otto_protocol.rules import ENOUGH, Phase, Reason, apply, awaited, check_table, remove_seats
+from otto_protocol.rules import ENOUGH, EndReason, GamePhase, apply, awaited, check_table, remove_seats
 from otto_protocol.rules.cards import deck_size, number
 from otto_protocol.rules.game import Game
 from otto_protocol.rules.moves import MOVE_TYPES, Reshuffled, SeatMove
 from tests.protocol.rules_play import naive
 
 TABLES = [(2, 1), (3, 1), (4, 2), (5, 1), (6, 2), (10, 2), (4, 4), (7, 3)]
-TOGETHER = (Phase.CHOOSE, Phase.ANSWER, Phase.EXCHANGE, Phase.COLLECT, Phase.OTTO, Phase.SCORE)
+TOGETHER = (
+    GamePhase.CHOOSE,
+    GamePhase.ANSWER,
+    GamePhase.EXCHANGE,
+    GamePhase.COLLECT,
+    GamePhase.OTTO,
+    GamePhase.SCORE,
+)
 
 
 def check_cards(game: Game) -> None:
@@ -59,7 +66,7 @@ def test_a_game_keeps_its_cards_and_its_order(seed: bytes, table: tuple[int, int
         game.play(naive(game, game.awaited[random_below(len(game.awaited), rng)], rng))
         check_cards(game)
     result = game.outcome
-    if result.reason is Reason.OTTO:
+    if result.reason is EndReason.OTTO:
         assert result.winner is not None
         assert result.points[result.winner] == 10 + sum(bonus.points for bonus in result.bonus)
         assert len(game.state.collections[result.winner]) >= ENOUGH
@@ -93,7 +100,7 @@ def test_a_game_survives_its_players(seed: bytes, players: int) -> None:
             for slot in (*hand, *game.state.collections[seat]):
                 assert owners.setdefault(slot, seat) == seat
     result = game.outcome
-    assert set(game.state.live) >= ({result.winner} if result.reason is Reason.LAST_SEAT else set())
+    assert set(game.state.live) >= ({result.winner} if result.reason is EndReason.LAST_SEAT else set())
 
 
 ALLOWED = [

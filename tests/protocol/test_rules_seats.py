@@ -6,7 +6,7 @@ import pytest
 
 from otto_protocol.errors import IllegalMove, LocalError
 from otto_protocol.hashing import Drbg
-from otto_protocol.rules import Phase, Reason, apply, awaited, check, healed, hidden, remove_seats
+from otto_protocol.rules import EndReason, GamePhase, apply, awaited, check, healed, hidden, remove_seats
 from otto_protocol.rules.cards import short
 from otto_protocol.rules.game import Game
 from otto_protocol.rules.moves import (
@@ -48,7 +48,7 @@ def test_r20_an_answer_that_will_not_come_is_not_waited_for() -> None:
     lead(game, "R1")
     answer(game, 1, "R3")
     game.remove({2})
-    assert (game.state.phase, game.awaited) == (Phase.ANSWER, (3,))
+    assert (game.state.phase, game.awaited) == (GamePhase.ANSWER, (3,))
     answer(game, 3, "B7")
     open_lead(game)
     assert game.awaited == (1,)
@@ -59,7 +59,7 @@ def test_r20_the_last_one_awaited_is_lost_and_the_step_is_complete() -> None:
     for seat in (0, 1, 3):
         game.play(Choose(seat, (), 5))
     game.remove({2})
-    assert game.state.phase is Phase.LEAD
+    assert game.state.phase is GamePhase.LEAD
 
 
 def test_r20_the_leader_lost_before_the_choice_is_done() -> None:
@@ -77,7 +77,7 @@ def test_r20_a_leader_lost_before_opening_voids_the_turn() -> None:
         answer(game, seat, face)
     hands = game.state.hands
     game.remove({0})
-    assert (game.state.phase, game.awaited, game.state.said) == (Phase.LEAD, (1,), None)
+    assert (game.state.phase, game.awaited, game.state.said) == (GamePhase.LEAD, (1,), None)
     assert game.state.hands[1:] == hands[1:]
     assert [short(card) for card in game.view(1).seen(3)] == ["B7"]
 
@@ -90,7 +90,7 @@ def test_r20_after_opening_the_turn_goes_on_without_the_leader() -> None:
     assert game.awaited == (2,)
     assert remove_seats(game.state, {2}).state.entitled == (1,)
     game.play(Exchange(2, True))
-    assert (game.state.phase, game.state.drew) == (Phase.COLLECT, (1, 2))
+    assert (game.state.phase, game.state.drew) == (GamePhase.COLLECT, (1, 2))
 
 
 def test_r20_a_duel_with_a_lost_player_is_void_and_another_may_be_called() -> None:
@@ -99,7 +99,7 @@ def test_r20_a_duel_with_a_lost_player_is_void_and_another_may_be_called() -> No
     game.play(LayDuel(1, slot_of(game, 1, "R3")))
     game.play(Guess(0, 3))
     game.remove({1})
-    assert (game.state.phase, game.awaited, game.state.duel) == (Phase.LEAD, (0,), None)
+    assert (game.state.phase, game.awaited, game.state.duel) == (GamePhase.LEAD, (0,), None)
     check(game.state, Challenge(0, 2))
 
 
@@ -112,7 +112,7 @@ def test_r20_a_challenger_lost_in_a_duel_voids_the_turn() -> None:
     game.play(OpenDuel(1, slot, game.cards[slot]))
     assert game.awaited == (0,)
     game.remove({0})
-    assert (game.state.phase, game.awaited, game.state.dueled) == (Phase.LEAD, (1,), False)
+    assert (game.state.phase, game.awaited, game.state.dueled) == (GamePhase.LEAD, (1,), False)
 
 
 def test_r20_seen_cards_are_spent_and_the_others_go_into_the_pile() -> None:
@@ -135,7 +135,7 @@ def test_r20_a_draw_under_way_is_undone_and_owed() -> None:
     game = four()
     play_cards(game, "R1", "R3", "R5", "B7")
     state = apply(apply(game.state, Exchange(1, True)), Exchange(2, True))
-    assert state.phase is Phase.DRAW
+    assert state.phase is GamePhase.DRAW
     removal = remove_seats(state, {1})
     slots = [slot for _, slot in state.draws]
     assert set(slots) <= set(removal.hidden.dead)
@@ -169,11 +169,11 @@ def test_r20_lost_between_its_draw_and_the_reshuffle() -> None:
     for seat in (1, 2, 3):
         state = apply(state, Exchange(seat, True))
     state = apply(state, Drawn())
-    assert (state.phase, state.drew) == (Phase.RESHUFFLE, (1,))
+    assert (state.phase, state.drew) == (GamePhase.RESHUFFLE, (1,))
     removal = remove_seats(state, {1})
     state = healed(removal.state, len(removal.hidden.dead))
-    while state.phase is not Phase.COLLECT:
-        state = apply(state, Drawn() if state.phase is Phase.DRAW else Reshuffled())
+    while state.phase is not GamePhase.COLLECT:
+        state = apply(state, Drawn() if state.phase is GamePhase.DRAW else Reshuffled())
     assert awaited(state) == (2, 3)
 
 
@@ -184,11 +184,11 @@ def test_r20_a_reshuffle_under_way_gives_way_to_the_healed_pile() -> None:
     state = apply(state, Drawn())
     removal = remove_seats(state, {0})
     after = healed(removal.state, len(removal.hidden.dead))
-    assert (after.phase, [seat for seat, _ in after.draws]) == (Phase.DRAW, [2, 3])
+    assert (after.phase, [seat for seat, _ in after.draws]) == (GamePhase.DRAW, [2, 3])
     assert len(after.pile) + len(after.draws) == len(removal.hidden.dead)  # no card is lost
     nobody_is_owed = remove_seats(state, {2, 3})
     after = healed(nobody_is_owed.state, len(nobody_is_owed.hidden.dead))
-    assert (after.phase, awaited(after)) == (Phase.COLLECT, (1,))
+    assert (after.phase, awaited(after)) == (GamePhase.COLLECT, (1,))
 
 
 def test_r20_nothing_can_be_played_before_the_heal() -> None:
@@ -219,14 +219,14 @@ def test_r20_the_last_one_left_wins() -> None:
     game.remove({3})
     result = game.outcome
     assert result is not None
-    assert (result.winner, result.reason, result.points) == (0, Reason.LAST_SEAT, (10, 0, 0, 0))
+    assert (result.winner, result.reason, result.points) == (0, EndReason.LAST_SEAT, (10, 0, 0, 0))
 
 
 def test_r20_lost_while_points_are_counted_is_nothing_and_the_winner_stays() -> None:
     eight = "R5 R5 Y5 Y5 G5 G5 B5 B5"
     game = arrange(["R1", "R3" + ZEROS, "R6"], [eight, "R2 B2", "G8"], [5, 2, 8], RNG)
     new = draft(game.state)
-    new.phase, new.waiting = Phase.OTTO, (0,)
+    new.phase, new.waiting = GamePhase.OTTO, (0,)
     game.state = freeze(new)
     game.play(next(move for move in game.legal(0) if isinstance(move, Say) and move.otto))
     game.play(game.legal(2)[0])

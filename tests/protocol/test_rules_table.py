@@ -11,7 +11,7 @@ import pytest
 
 from otto_protocol.errors import IllegalMove
 from otto_protocol.hashing import Drbg
-from otto_protocol.rules import TABLE, Event, Phase, State, apply, awaited, check
+from otto_protocol.rules import GAME_STEPS, GameEvent, GamePhase, State, apply, awaited, check
 from otto_protocol.rules.docs import phase_table
 from otto_protocol.rules.game import Game
 from otto_protocol.rules.moves import (
@@ -49,7 +49,7 @@ def numbers_in(text: str) -> list[str]:
 class Recorder(Game):
     """A game that remembers a state of each (phase, move type), and the move made there."""
 
-    steps: dict[tuple[Phase, type[Move]], tuple[State, Move]]
+    steps: dict[tuple[GamePhase, type[Move]], tuple[State, Move]]
 
     def _apply(self, move: Move) -> None:
         self.steps.setdefault((self.state.phase, type(move)), (self.state, move))
@@ -57,10 +57,10 @@ class Recorder(Game):
 
 
 @pytest.fixture(scope="module")
-def steps() -> dict[tuple[Phase, type[Move]], tuple[State, Move]]:
+def steps() -> dict[tuple[GamePhase, type[Move]], tuple[State, Move]]:
     """A state and a legal move for every pair of the table, out of random games."""
-    found: dict[tuple[Phase, type[Move]], tuple[State, Move]] = {}
-    wanted = {pair for pair in TABLE if not isinstance(pair[1], Event)}
+    found: dict[tuple[GamePhase, type[Move]], tuple[State, Move]] = {}
+    wanted = {pair for pair in GAME_STEPS if not isinstance(pair[1], GameEvent)}
     for seed in range(60):
         rng = Drbg(seed.to_bytes(4, "big"))
         game = Recorder.deal(range(5), 1, rng)
@@ -98,18 +98,18 @@ def some_move(kind: type[Move], seat: int, state: State) -> Move:
 
 
 def test_every_move_is_in_the_table_or_illegal(
-    steps: dict[tuple[Phase, type[Move]], tuple[State, Move]],
+    steps: dict[tuple[GamePhase, type[Move]], tuple[State, Move]],
 ) -> None:
     rules = set(numbers_in((ROOT / "docs" / "rules.md").read_text(encoding="utf-8")))
     states = {phase: state for (phase, _), (state, _) in steps.items()}
-    ended, _ = steps[Phase.SCORE, Score]
+    ended, _ = steps[GamePhase.SCORE, Score]
     final = draft(ended)
-    final.phase, final.waiting = Phase.END, ()
-    states[Phase.END] = freeze(final)
-    assert states.keys() == set(Phase)
+    final.phase, final.waiting = GamePhase.END, ()
+    states[GamePhase.END] = freeze(final)
+    assert states.keys() == set(GamePhase)
     for phase, state in states.items():
         for kind in MOVE_TYPES:
-            if (phase, kind) in TABLE:
+            if (phase, kind) in GAME_STEPS:
                 before, move = steps[phase, kind]
                 check(before, move)
                 continue
@@ -119,12 +119,12 @@ def test_every_move_is_in_the_table_or_illegal(
 
 
 def test_every_phase_can_be_left_and_reached() -> None:
-    assert {before for before, _ in TABLE} == set(Phase) - {Phase.END}
-    assert set(TABLE.values()) == set(Phase)
+    assert {before for before, _ in GAME_STEPS} == set(GamePhase) - {GamePhase.END}
+    assert set(GAME_STEPS.values()) == set(GamePhase)
 
 
 def test_no_move_may_be_made_by_somebody_who_is_not_awaited(
-    steps: dict[tuple[Phase, type[Move]], tuple[State, Move]],
+    steps: dict[tuple[GamePhase, type[Move]], tuple[State, Move]],
 ) -> None:
     for state, move in steps.values():
         if isinstance(move, (Reshuffled, Drawn)):
@@ -135,7 +135,7 @@ def test_no_move_may_be_made_by_somebody_who_is_not_awaited(
 
 
 def test_private_fields_change_nothing_in_public(
-    steps: dict[tuple[Phase, type[Move]], tuple[State, Move]],
+    steps: dict[tuple[GamePhase, type[Move]], tuple[State, Move]],
 ) -> None:
     private = 0
     for state, move in steps.values():
@@ -144,8 +144,8 @@ def test_private_fields_change_nothing_in_public(
     assert private == 3  # Choose, Lead, LayDuel
 
 
-def test_a_state_is_a_value(steps: dict[tuple[Phase, type[Move]], tuple[State, Move]]) -> None:
-    state, move = steps[Phase.LEAD, Lead]
+def test_a_state_is_a_value(steps: dict[tuple[GamePhase, type[Move]], tuple[State, Move]]) -> None:
+    state, move = steps[GamePhase.LEAD, Lead]
     copy = freeze(draft(state))
     assert copy == state
     assert copy is not state

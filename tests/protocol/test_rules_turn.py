@@ -8,7 +8,7 @@ import pytest
 
 from otto_protocol.errors import LocalError
 from otto_protocol.hashing import Drbg
-from otto_protocol.rules import Phase, apply, check, check_table, start
+from otto_protocol.rules import GamePhase, apply, check, check_table, start
 from otto_protocol.rules.cards import COLOURS, colour, number, short
 from otto_protocol.rules.game import Game
 from otto_protocol.rules.moves import (
@@ -222,7 +222,7 @@ def test_t08_the_leader_opens_when_all_have_laid() -> None:
     slot = slot_of(game, 0, "R1")
     refused(game, OpenLead(0, slot, game.cards[slot]), "T8")
     answer(game, 2, "R5")
-    assert (game.state.phase, game.awaited) == (Phase.OPEN_LEAD, (0,))
+    assert (game.state.phase, game.awaited) == (GamePhase.OPEN_LEAD, (0,))
     refused(game, OpenLead(1, slot_of(game, 1, "R3"), game.cards[slot_of(game, 1, "R3")]), "T8")
 
 
@@ -271,7 +271,7 @@ def test_r07_a_player_may_decline() -> None:
     play_cards(game, "R1", "R3", "R5")
     game.play(Exchange(1, False))
     game.play(Exchange(2, False))
-    assert (game.state.phase, game.state.spent) == (Phase.LEAD, ())
+    assert (game.state.phase, game.state.spent) == (GamePhase.LEAD, ())
 
 
 def test_r08_the_pile_runs_out_in_the_middle_of_the_draws() -> None:
@@ -279,7 +279,7 @@ def test_r08_the_pile_runs_out_in_the_middle_of_the_draws() -> None:
     play_cards(game, "R1", "R3", "R5")
     spent = set(game.state.spent)
     step = apply(apply(game.state, Exchange(1, True)), Exchange(2, True))
-    assert (step.phase, step.draws, step.owed) == (Phase.DRAW, ((1, step.draws[0][1]),), (2,))
+    assert (step.phase, step.draws, step.owed) == (GamePhase.DRAW, ((1, step.draws[0][1]),), (2,))
     for seat in (1, 2):
         game.play(Exchange(seat, True))
     assert [short(card) for _, card in game.view(1).hand] == ["G9"]
@@ -292,7 +292,7 @@ def test_r08_reshuffled_cards_have_new_slots() -> None:
     game = arrange(["R1", "R3", "B5"], NOTHING, [9, 9, 9], RNG, pile="")
     play_cards(game, "R1", "R3", "B5")
     state = apply(game.state, Exchange(1, True))
-    assert state.phase is Phase.RESHUFFLE
+    assert state.phase is GamePhase.RESHUFFLE
     after = apply(state, Reshuffled())
     assert after.draws == ((1, state.next_slot),)
     assert after.pile == tuple(range(state.next_slot + 1, after.next_slot))
@@ -307,14 +307,14 @@ def test_r08_both_piles_empty_nobody_can_exchange(hue: str) -> None:
     game.state = freeze(new)
     play_cards(game, "R1", *(hue + face for face in "3579"))
     refused(game, Exchange(1, True), "T9")
-    assert (game.state.phase, game.state.leader) == (Phase.LEAD, 1)
+    assert (game.state.phase, game.state.leader) == (GamePhase.LEAD, 1)
 
 
 def test_r09_only_who_drew_may_collect_and_only_from_the_hand() -> None:
     game = arrange(["R1 B9", "R3 G9", "B5 Y9"], NOTHING, [9, 9, 9], RNG, pile="R9 B1")
     play_cards(game, "R1", "R3", "B5")
     game.play(Exchange(1, True))
-    assert (game.state.phase, game.awaited) == (Phase.COLLECT, (1,))
+    assert (game.state.phase, game.awaited) == (GamePhase.COLLECT, (1,))
     refused(game, Collect(0, (slot_of(game, 0, "B9"),)), "R9")
     refused(game, Collect(1, (slot_of(game, 0, "B9"),)), "R9")
     refused(game, Collect(1, (slot_of(game, 1, "G9"),) * 2), "R9")
@@ -356,11 +356,11 @@ def test_r10_a_leader_without_a_hand_skips_to_the_end_of_the_turn() -> None:
     game.play(Exchange(0, False))
     game.play(Say(2, False))
     assert game.state.leader == 2
-    assert (game.state.phase, game.awaited) == (Phase.OTTO, (2,))
+    assert (game.state.phase, game.awaited) == (GamePhase.OTTO, (2,))
     refused(game, Lead(2, 9), "T6")
     refused(game, Challenge(2, 0), "R11")
     game.play(Say(2, False))
-    assert (game.state.phase, game.state.leader) == (Phase.LEAD, 0)
+    assert (game.state.phase, game.state.leader) == (GamePhase.LEAD, 0)
 
 
 def test_r10_nobody_is_asked_when_nobody_could_say_otto() -> None:

@@ -13,7 +13,7 @@ from otto_protocol.hashing import Drbg, random_below, tagged_hash
 from otto_protocol.lab import Lab
 from otto_protocol.match import messages as m
 from otto_protocol.match.audit import Verified
-from otto_protocol.match.phases import Phase
+from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.session import Convicted, Diverged, Outgoing, Session
 from otto_protocol.roster import TableRules
 from otto_protocol.rules import moves
@@ -284,7 +284,7 @@ def test_nobody_deals_before_the_lobby_allows_it() -> None:
     lab = Lab(2, Drbg(b"bound"))
     lab.session(1).may_deal = False
     lab.play(eager)
-    assert {one.replica.phase for one in lab.sessions} == {Phase.DEAL}
+    assert {one.replica.phase for one in lab.sessions} == {MatchPhase.DEAL}
     assert lab.session(1).at_first_deal
     lab.session(1).may_deal = True
     lab.play(eager)

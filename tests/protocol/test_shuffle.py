@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from otto_protocol.crypto import shuffle_proof as shuffle
+from otto_protocol.crypto import shuffle_proof
 from otto_protocol.crypto.deck import Deck, card_of, card_points, open_deck, partial
 from otto_protocol.crypto.group import (
     G,
@@ -64,7 +64,7 @@ class Shuffled:
     witness: Witness
 
     @property
-    def link(self) -> shuffle.Link:
+    def link(self) -> shuffle_proof.Link:
         return (self.deck, self.new, self.proof, self.context)
 
     def but(self, **changed: object) -> Shuffled:
@@ -72,21 +72,25 @@ class Shuffled:
 
 
 def honest(deck: Deck, seed: bytes, context: bytes = CONTEXT) -> Shuffled:
-    new, witness = shuffle.shuffle(deck, X, Drbg(seed))
-    return Shuffled(deck, new, shuffle.prove(deck, new, X, witness, context, Drbg(seed)), context, witness)
+    new, witness = shuffle_proof.shuffle(deck, X, Drbg(seed))
+    return Shuffled(
+        deck, new, shuffle_proof.prove(deck, new, X, witness, context, Drbg(seed)), context, witness
+    )
 
 
 def dishonest(new: Deck, base: Shuffled) -> Shuffled:
     """A proof made with the program's own prover for a new deck that is no shuffle."""
-    return base.but(new=new, proof=shuffle.prove(base.deck, new, X, base.witness, CONTEXT, Drbg(b"cheat")))
+    return base.but(
+        new=new, proof=shuffle_proof.prove(base.deck, new, X, base.witness, CONTEXT, Drbg(b"cheat"))
+    )
 
 
 def verdicts(*made: Shuffled, key: Point = X) -> list[bool]:
     """What `check` says of each, having seen that `check_chain` says the same of all and of each alone."""
-    singly = [shuffle.check(one.deck, one.new, key, one.proof, one.context) for one in made]
-    assert shuffle.check_chain(key, [one.link for one in made], Drbg(b"verifier")) == singly
+    singly = [shuffle_proof.check(one.deck, one.new, key, one.proof, one.context) for one in made]
+    assert shuffle_proof.check_chain(key, [one.link for one in made], Drbg(b"verifier")) == singly
     for one, verdict in zip(made, singly, strict=True):
-        assert shuffle.check_chain(key, [one.link], Drbg(b"verifier 2")) == [verdict]
+        assert shuffle_proof.check_chain(key, [one.link], Drbg(b"verifier 2")) == [verdict]
     return singly
 
 
@@ -104,17 +108,17 @@ def test_a_chain_of_shuffles_is_accepted_and_keeps_the_cards(count: int) -> None
         deck = chain[-1].new
     assert verdicts(*chain) == [True] * 3
     assert Counter(opened(deck)) == Counter(range(count))
-    assert all(len(one.proof) == shuffle.proof_bytes(count) for one in chain)
+    assert all(len(one.proof) == shuffle_proof.proof_bytes(count) for one in chain)
     points = [point for one in chain for entry in one.new for point in entry]
     assert len(set(points)) == len(points)
 
 
 def test_a_proof_for_two_decks_of_cards_is_small() -> None:
-    assert shuffle.proof_bytes(152) == 25_069 <= 25_500
+    assert shuffle_proof.proof_bytes(152) == 25_069 <= 25_500
 
 
 def test_no_proofs_no_verdicts() -> None:
-    assert shuffle.check_chain(X, [], Drbg(b"")) == []
+    assert shuffle_proof.check_chain(X, [], Drbg(b"")) == []
 
 
 def test_the_order_is_that_of_the_witness() -> None:
@@ -128,7 +132,7 @@ def test_the_order_is_that_of_the_witness() -> None:
 def test_every_order_comes_up() -> None:
     deck = open_deck(range(3), X)
     rng = Drbg(b"orders")
-    seen = {tuple(opened(shuffle.shuffle(deck, X, rng)[0])) for _ in range(60)}
+    seen = {tuple(opened(shuffle_proof.shuffle(deck, X, rng)[0])) for _ in range(60)}
     assert len(seen) == 6
 
 
@@ -179,7 +183,7 @@ def test_another_number_of_cards_is_refused() -> None:
     assert verdicts(BASE.but(deck=BASE.deck[:-1], new=BASE.new[:-1])) == [False]
     assert verdicts(BASE.but(deck=(), new=(), proof=b"")) == [False]
     empty = G.encode() * 5 + encode_scalar(1) * 4
-    assert len(empty) == shuffle.proof_bytes(0)
+    assert len(empty) == shuffle_proof.proof_bytes(0)
     assert verdicts(BASE.but(deck=(), new=(), proof=empty)) == [False]
 
 
@@ -236,10 +240,10 @@ def test_no_bit_of_a_proof_can_be_changed(bit: int) -> None:
 
 
 @settings(max_examples=15, deadline=None)
-@given(st.binary(max_size=shuffle.proof_bytes(2)))
+@given(st.binary(max_size=shuffle_proof.proof_bytes(2)))
 def test_any_bytes_are_checked_without_an_error(data: bytes) -> None:
     deck = START[:2]
-    padded = data + bytes(shuffle.proof_bytes(2) - len(data))
+    padded = data + bytes(shuffle_proof.proof_bytes(2) - len(data))
     assert verdicts(BASE.but(proof=data)) == [False]
     assert verdicts(BASE.but(deck=deck, new=BASE.new[:2], proof=padded)) == [False]
 
@@ -253,15 +257,15 @@ def paper_prove(
 ) -> bytes:
     """GenShuffleProof as in the paper, for public scalars; the arguments change its choices."""
     count = len(made.deck)
-    h, hs = shuffle.generators(count)
+    h, hs = shuffle_proof.generators(count)
     rng = Drbg(b"paper")
     order, r = made.witness.order, made.witness.r
     blinds = s(list(random_scalars(count, rng)))
     c: list[Point] = [G] * count
     for i, j in enumerate(order):
         c[j] = must(msm((blinds[j], 1), (G, hs[i])))
-    seed = shuffle._seed(made.deck, made.new, X, joined(c), made.context)
-    u = shuffle._weights(seed, count)
+    seed = shuffle_proof._seed(made.deck, made.new, X, joined(c), made.context)
+    u = shuffle_proof._weights(seed, count)
     permuted = u_prime([u[j] for j in order])
     hat_blinds = hat_r(list(random_scalars(count, rng)))
     hat_c, last = [], h
@@ -270,7 +274,7 @@ def paper_prove(
         hat_c.append(last)
     w = [random_scalar(rng) for _ in range(4)]
     if zero_response:  # only where the challenge is known before
-        w[0] = -shuffle._challenge(b"", b"") * sum(blinds) % Q
+        w[0] = -shuffle_proof._challenge(b"", b"") * sum(blinds) % Q
     hat_w, w_prime = random_scalars(count, rng), random_scalars(count, rng)
     hat_t = [must(msm((hat_w[i], w_prime[i]), (G, before))) for i, before in enumerate((h, *hat_c[:-1]))]
     t = [
@@ -281,7 +285,7 @@ def paper_prove(
         must(msm((-w[3], *w_prime), (X, *(b for _, b in made.new)))),
     ]
     points = joined([*hat_c, *hat_t, *t])
-    challenge = shuffle._challenge(seed, points)
+    challenge = shuffle_proof._challenge(seed, points)
     # hat r of the whole chain: sum of hat_r_i times the weights after it
     products = [1]
     for weight in reversed(permuted[1:]):
@@ -311,7 +315,7 @@ def test_a_commitment_whose_sum_is_the_identity_is_refused_on_both_paths() -> No
     # cheat 18: all equations hold with sum s = 0, but then bar c is the identity
     proof = paper_prove(BASE, s=lambda values: [*values[:-1], -sum(values[:-1]) % Q])
     c = [decode_point(proof[at : at + 33]) for at in range(0, 33 * COUNT, 33)]
-    hs = shuffle.generators(COUNT)[1]
+    hs = shuffle_proof.generators(COUNT)[1]
     assert add(*c) == add(*hs)
     assert verdicts(BASE, BASE.but(proof=proof)) == [True, False]
 
@@ -324,7 +328,7 @@ def test_a_chain_without_blinding_is_refused_on_both_paths() -> None:
 
 def test_a_zero_response_is_refused_on_both_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     # cheat 19 again: with a challenge known before, all equations can hold with a response of 0
-    monkeypatch.setattr(shuffle, "_challenge", lambda seed, points: 5)
+    monkeypatch.setattr(shuffle_proof, "_challenge", lambda seed, points: 5)
     assert verdicts(BASE.but(proof=paper_prove(BASE))) == [True]
     proof = paper_prove(BASE, zero_response=True)
     assert proof[33 * (3 * COUNT + 5) :][:32] == bytes(32)
@@ -341,13 +345,13 @@ def test_everything_goes_into_the_challenges() -> None:
         for c in (b"", b"1")
         for context in (b"", b"1")
     ]
-    seeds = {shuffle._seed(*statement) for statement in statements}
+    seeds = {shuffle_proof._seed(*statement) for statement in statements}
     assert len(seeds) == len(statements)
-    assert shuffle._seed(START[:1], START[:1], X, b"", b"") not in seeds
-    assert len({tuple(shuffle._weights(seed, 2)) for seed in seeds}) == len(seeds)
-    assert len({shuffle._challenge(seed, points) for seed in seeds for points in (b"", b"1")}) == 2 * len(
-        seeds
-    )
+    assert shuffle_proof._seed(START[:1], START[:1], X, b"", b"") not in seeds
+    assert len({tuple(shuffle_proof._weights(seed, 2)) for seed in seeds}) == len(seeds)
+    assert len(
+        {shuffle_proof._challenge(seed, points) for seed in seeds for points in (b"", b"1")}
+    ) == 2 * len(seeds)
 
 
 def test_other_choices_of_blinding_change_nothing() -> None:
@@ -381,45 +385,45 @@ def test_the_weights_of_a_batch_are_the_verifiers_own() -> None:
 
     pair = [shifted(BASE, 1), shifted(honest(BASE.new, b"next"), -1)]
     equal = lambda size: (bytes(15) + b"\1") * (size // 16)  # noqa: E731
-    assert shuffle.check_chain(X, [one.link for one in pair], equal) == [True, True]
+    assert shuffle_proof.check_chain(X, [one.link for one in pair], equal) == [True, True]
     assert verdicts(*pair) == [False, False]
 
 
 def test_threads_decide_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shuffle, "TERMS_PER_TASK", 5)
+    monkeypatch.setattr(shuffle_proof, "TERMS_PER_TASK", 5)
     second = honest(BASE.new, b"second")
     links = [BASE.link, second.link, second.but(context=b"").link]
     with ThreadPoolExecutor(3) as pool:
-        assert shuffle.check_chain(X, links[:2], Drbg(b""), pool.map) == [True, True]
-        assert shuffle.check_chain(X, links, Drbg(b""), pool.map) == [True, True, False]
+        assert shuffle_proof.check_chain(X, links[:2], Drbg(b""), pool.map) == [True, True]
+        assert shuffle_proof.check_chain(X, links, Drbg(b""), pool.map) == [True, True, False]
 
 
 def test_a_good_batch_is_not_checked_singly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shuffle, "check", lambda *arguments: pytest.fail("checked singly"))
+    monkeypatch.setattr(shuffle_proof, "check", lambda *arguments: pytest.fail("checked singly"))
     second = honest(BASE.new, b"second")
-    assert shuffle.check_chain(X, [BASE.link, second.link], Drbg(b"")) == [True, True]
+    assert shuffle_proof.check_chain(X, [BASE.link, second.link], Drbg(b"")) == [True, True]
 
 
 def test_a_deck_in_the_middle_is_multiplied_once() -> None:
     chain = [BASE, honest(BASE.new, b"second")]
-    arguments = [shuffle._read_all(one.link, X) for one in chain]
-    terms = shuffle._batch_terms([one for one in arguments if one is not None], X, Drbg(b""))
+    arguments = [shuffle_proof._read_all(one.link, X) for one in chain]
+    terms = shuffle_proof._batch_terms([one for one in arguments if one is not None], X, Drbg(b""))
     # c, hat c, hat t of both; h and h_i; 5 t of both; X; the new decks; and of the first deck only b, as all
     # a are G
     assert len(terms) == 2 * 3 * COUNT + 1 + COUNT + 10 + 1 + 2 * 2 * COUNT + COUNT + 1
 
 
 def test_prepared_secrets_serve_once() -> None:
-    prepared = shuffle.prepare(COUNT, Drbg(b"ahead"))
+    prepared = shuffle_proof.prepare(COUNT, Drbg(b"ahead"))
     prepared.set_key(mul_base_secret(3))
     prepared.set_key(X)  # another joint key: computed again
-    new, witness = shuffle.shuffle(START, X, Drbg(b""), prepared)
-    proof = shuffle.prove(START, new, X, witness, CONTEXT, Drbg(b""))
+    new, witness = shuffle_proof.shuffle(START, X, Drbg(b""), prepared)
+    proof = shuffle_proof.prove(START, new, X, witness, CONTEXT, Drbg(b""))
     assert verdicts(Shuffled(START, new, proof, CONTEXT, witness)) == [True]
     assert witness.c is not None
     assert witness.c == Witness.restore(witness.seed, COUNT).commitment()
     for again in (
-        lambda: shuffle.shuffle(START, X, Drbg(b""), prepared),
+        lambda: shuffle_proof.shuffle(START, X, Drbg(b""), prepared),
         lambda: prepared.set_key(X),
         prepared.commit,
     ):
@@ -428,22 +432,24 @@ def test_prepared_secrets_serve_once() -> None:
 
 
 def test_prepared_secrets_are_for_one_size() -> None:
-    prepared = shuffle.prepare(COUNT - 1, Drbg(b"ahead"))
+    prepared = shuffle_proof.prepare(COUNT - 1, Drbg(b"ahead"))
     with pytest.raises(LocalError, match="another number"):
-        shuffle.shuffle(START, X, Drbg(b""), prepared)
-    assert len(shuffle.shuffle(START[1:], X, Drbg(b""), prepared)[0]) == COUNT - 1
+        shuffle_proof.shuffle(START, X, Drbg(b""), prepared)
+    assert len(shuffle_proof.shuffle(START[1:], X, Drbg(b""), prepared)[0]) == COUNT - 1
 
 
 def test_a_broken_rng_repeats_no_secret_for_another_deck_or_proof() -> None:
     broken = lambda size: bytes(size)  # noqa: E731
     made = [
-        shuffle.shuffle(deck, key, broken)[1] for deck in (START, BASE.new) for key in (X, mul_base_secret(9))
+        shuffle_proof.shuffle(deck, key, broken)[1]
+        for deck in (START, BASE.new)
+        for key in (X, mul_base_secret(9))
     ]
     assert len({witness.seed for witness in made}) == 4
     assert len({r for witness in made for r in witness.r}) == 4 * COUNT
     # hat t is made of fresh nonces only: equal ones in two proofs would give away the order
-    first = shuffle.prove(START, BASE.new, X, BASE.witness, b"a", broken)
-    second = shuffle.prove(START, BASE.new, X, BASE.witness, b"b", broken)
+    first = shuffle_proof.prove(START, BASE.new, X, BASE.witness, b"a", broken)
+    second = shuffle_proof.prove(START, BASE.new, X, BASE.witness, b"b", broken)
     points = [
         {proof[at : at + 33] for at in range(33 * COUNT, 33 * (3 * COUNT + 5), 33)}
         for proof in (first, second)
@@ -453,8 +459,8 @@ def test_a_broken_rng_repeats_no_secret_for_another_deck_or_proof() -> None:
 
 
 def test_the_generators_are_distinct_and_no_cards() -> None:
-    h, hs = shuffle.generators(304)
+    h, hs = shuffle_proof.generators(304)
     everything = {h, *hs, G, *card_points(304)}
     assert len(everything) == 1 + 304 + 1 + 304
-    assert shuffle.generators(5) == (h, hs[:5])
+    assert shuffle_proof.generators(5) == (h, hs[:5])
     assert not {neg(point) for point in everything} & everything

@@ -12,8 +12,7 @@ import coincurve
 import pytest
 
 from otto_protocol import encoding, hashing
-from otto_protocol.crypto import commitments, deck, group, heal, identity, proofs
-from otto_protocol.crypto import shuffle_proof as shuffle
+from otto_protocol.crypto import commitments, deck, group, heal, identity, proofs, shuffle_proof
 from otto_protocol.crypto.group import Point, decode_point
 from otto_protocol.crypto.shuffle import Witness
 from otto_protocol.errors import DecodeError
@@ -154,7 +153,7 @@ def test_group_constants_cards_and_generators() -> None:
     file = FILES["group"]
     assert (f"{group.Q:x}", f"{group.LAMBDA:x}", group.G.encode().hex()) == tuple(file["constants"].values())
     assert list(deck.card_points(5)) == points(file["cards"]["first"])
-    h, hs = shuffle.generators(3)
+    h, hs = shuffle_proof.generators(3)
     assert (h, list(hs)) == (point(file["generators"]["h"]), points(file["generators"]["h_i"]))
 
 
@@ -238,8 +237,8 @@ def shuffled(vector: Vector) -> bool:
     """What `check` says, having seen that `check_chain` says the same."""
     old, new = deck.decode_deck(raw(vector["deck"])), deck.decode_deck(raw(vector["new_deck"]))
     X, proof, context = point(vector["X"]), raw(vector["proof"]), raw(vector["context"])
-    verdict = shuffle.check(old, new, X, proof, context)
-    assert shuffle.check_chain(X, [(old, new, proof, context)], Drbg(b"verifier")) == [verdict]
+    verdict = shuffle_proof.check(old, new, X, proof, context)
+    assert shuffle_proof.check_chain(X, [(old, new, proof, context)], Drbg(b"verifier")) == [verdict]
     return verdict
 
 
@@ -254,7 +253,7 @@ def test_shuffle(vector: Vector) -> None:
     )
     assert deck.encode_deck(new).hex() == vector["new_deck"]  # type: ignore[arg-type]
     rng = Drbg(raw(vector["rng"]))
-    made = shuffle.prove(old, new, X, witness, raw(vector["context"]), rng)  # type: ignore[arg-type]
+    made = shuffle_proof.prove(old, new, X, witness, raw(vector["context"]), rng)  # type: ignore[arg-type]
     assert made.hex() == vector["proof"]
     assert shuffled(vector)
 
@@ -292,7 +291,7 @@ def test_heal(vector: Vector) -> None:
     ]
     assert pile_tags == tuple(points(vector["pile_tags"]))
     assert own_tags == points(vector["own_tags"])
-    assert heal.match(pile_tags, own_tags) == heal.Match(tuple(vector["dead"]), tuple(vector["pile"]))
+    assert heal.match(pile_tags, own_tags) == heal.TagMatch(tuple(vector["dead"]), tuple(vector["pile"]))
 
 
 @pytest.mark.parametrize("vector", vectors("heal", "refused"))

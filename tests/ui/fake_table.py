@@ -27,10 +27,10 @@ from otto_p2p.updates import (
 from otto_protocol.crypto.identity import fingerprint
 from otto_protocol.hashing import Drbg
 from otto_protocol.lobby.seating import Lack, Obstacle
-from otto_protocol.match.phases import Phase
+from otto_protocol.match.phases import MatchPhase
 from otto_protocol.roster import PROTOCOL_VERSION, Member, TableRules
+from otto_protocol.rules import GamePhase as Step
 from otto_protocol.rules import Outcome, moves
-from otto_protocol.rules import Phase as Step
 from otto_protocol.rules.game import Game
 
 NAMES = ("Anna", "Berta", "Centis", "Dace", "Emīls", "Fricis", "Guna", "Harijs", "Ieva", "Jānis")
@@ -168,13 +168,17 @@ class FakeTable(Controls):
         self.number += 1
         players = len(self.members)
         self.game = None
-        for phase, count in ((Phase.KEY_COMMIT, 0), (Phase.KEY_OPEN, 0), (Phase.SHUFFLE, players)):
+        for phase, count in (
+            (MatchPhase.KEY_COMMIT, 0),
+            (MatchPhase.KEY_OPEN, 0),
+            (MatchPhase.SHUFFLE, players),
+        ):
             for done in range(count + 1):
                 self.tell(self.update(phase=phase, progress=(done, count)))
         for done in range(players + 1):
-            self.tell(self.update(phase=Phase.PROVE, progress=(done, players)))
+            self.tell(self.update(phase=MatchPhase.PROVE, progress=(done, players)))
         self.game = Game.deal(range(players), self.rules.decks, self.rng)
-        self.tell(self.update(phase=Phase.DEAL))
+        self.tell(self.update(phase=MatchPhase.DEAL))
         self.run()
 
     def update(
@@ -182,13 +186,13 @@ class FakeTable(Controls):
         happened: tuple[moves.Move, ...] = (),
         outcome: Outcome | None = None,
         *,
-        phase: Phase = Phase.PLAY,
+        phase: MatchPhase = MatchPhase.PLAY,
         progress: tuple[int, int] = (0, 0),
         over: bool = False,
     ) -> GameUpdate:
         """What the screen is told now."""
         game = self.game
-        legal = [] if game is None or phase is not Phase.PLAY else game.legal(self.me)
+        legal = [] if game is None or phase is not MatchPhase.PLAY else game.legal(self.me)
         decisions = tuple(move for move in legal if not isinstance(move, FORCED))
         return GameUpdate(
             self.me,
@@ -198,7 +202,7 @@ class FakeTable(Controls):
             self.rules.games,
             phase,
             progress,
-            0 if phase is Phase.KEY_COMMIT else 0x123456789,
+            0 if phase is MatchPhase.KEY_COMMIT else 0x123456789,
             None if game is None else game.view(self.me),
             decisions,
             () if game is None else game.awaited,
@@ -248,7 +252,7 @@ class FakeTable(Controls):
         for seat, points in enumerate(outcome.points):
             self.totals[seat] += points
         over = self.number >= self.rules.games
-        self.tell(self.update(self.last, outcome, phase=Phase.RESULT, over=over))
+        self.tell(self.update(self.last, outcome, phase=MatchPhase.RESULT, over=over))
         if over:
             self.ready_now = 0
             self.tell(MatchEnded(Path("/home/anna/otto/match.otto"), True))

@@ -9,7 +9,7 @@ from otto_p2p.players import bots
 from otto_p2p.updates import Closed, GameUpdate, LobbyUpdate, MatchEnded, Person, Update
 from otto_protocol.errors import LocalError
 from otto_protocol.hashing import Drbg
-from otto_protocol.match.phases import Phase
+from otto_protocol.match.phases import MatchPhase
 from otto_protocol.roster import Member, TableRules
 from otto_protocol.rules import moves, standings
 from otto_protocol.rules.end import Outcome
@@ -75,7 +75,7 @@ class PlainTable:
             ("",) * len(self.members),
             self.number,
             self.table_rules.games,
-            Phase.RESULT if ended else Phase.PLAY,
+            MatchPhase.RESULT if ended else MatchPhase.PLAY,
             (0, 0),
             123456789,
             self.game.view(0),

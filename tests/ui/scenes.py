@@ -17,7 +17,7 @@ from otto_p2p.screen.desk import Desk
 from otto_p2p.screen.paint_pages import paint
 from otto_p2p.ui.questions import Kind
 from otto_p2p.updates import News, Notice
-from otto_protocol.match.phases import Phase
+from otto_protocol.match.phases import MatchPhase
 from tests.ui.played import Played
 
 SMALL, WIDE = (80, 24), (140, 40)
@@ -37,7 +37,7 @@ def lobby() -> Desk:
 def ceremony() -> Desk:
     played = Played(4)
     played.table.number = 1
-    played.desk.show(played.table.update(phase=Phase.PROVE, progress=(2, 4)), 0.0)
+    played.desk.show(played.table.update(phase=MatchPhase.PROVE, progress=(2, 4)), 0.0)
     return played.desk
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from otto_p2p import i18n
 from otto_p2p.commands.history import history
-from otto_p2p.storage.journal import Journal, MatchState, Result
+from otto_p2p.storage.journal import Journal, MatchState, StoredResult
 from otto_protocol.crypto.identity import IdentityKey, fingerprint
 from otto_protocol.encoding import pack
 from otto_protocol.hashing import Drbg
@@ -37,7 +37,7 @@ def play(folder: Path, totals: tuple[int, ...] | None, winners: tuple[int | None
         if totals is None:
             journal.finish(match, None, None, MatchState.ABANDONED)
         else:
-            journal.finish(match, Result(totals, winners), Path("/tmp/x.otto"))
+            journal.finish(match, StoredResult(totals, winners), Path("/tmp/x.otto"))
         return [member.key for member in start.roster.members]
 
 

@@ -18,10 +18,10 @@ from otto_p2p.screen.paint_hand import window
 from otto_p2p.screen.paint_pages import paint
 from otto_p2p.texts.events import Narrator
 from otto_p2p.ui.questions import Kind
-from otto_p2p.updates import GameUpdate, LobbyUpdate, News, Notice, Update, Verified
+from otto_p2p.updates import GameUpdate, LobbyUpdate, News, Notice, ShuffleVerified, Update
 from otto_p2p.words import table_words
 from otto_protocol.lobby.actions import Cause
-from otto_protocol.match.phases import Phase
+from otto_protocol.match.phases import MatchPhase
 from otto_protocol.rules import Secret, View, legal_moves, moves
 from otto_protocol.rules.cards import short
 from otto_protocol.rules.state import draft, freeze
@@ -93,7 +93,7 @@ def test_a_question_that_comes_back_finds_the_half_made_choice() -> None:
     choice = played.game.choice
     played.key("right")
     asked = played.table.update()
-    played.table.tell(played.table.update(phase=Phase.TAGS))
+    played.table.tell(played.table.update(phase=MatchPhase.TAGS))
     assert played.game.choice is None
     played.table.tell(asked)
     assert played.game.choice is choice
@@ -460,7 +460,7 @@ def _with_hand_of(update: GameUpdate, table: FakeTable, count: int) -> GameUpdat
 def test_the_ceremony_shows_how_far_it_is() -> None:
     played = Played()
     played.table.number = 1
-    played.desk.show(played.table.update(phase=Phase.PROVE, progress=(2, 4)), 0)
+    played.desk.show(played.table.update(phase=MatchPhase.PROVE, progress=(2, 4)), 0)
     text = played.text()
     assert "✓ Everybody shuffles the cards" in text
     assert re.search(r"▶ Everybody checks all shuffles +2/4 █+░+", text)
@@ -470,10 +470,10 @@ def test_the_ceremony_shows_how_far_it_is() -> None:
 def test_the_table_words_and_who_verified_the_shuffle_are_shown(size: tuple[int, int]) -> None:
     played = Played()
     played.table.number = 1
-    update = played.table.update(phase=Phase.DEAL)
+    update = played.table.update(phase=MatchPhase.DEAL)
     noon = time.mktime((2026, 5, 1, 12, 30, 15, 0, 0, -1))
     for seats in ((0,), (0, 1, 2, 3), (0, 1, 2, 3)):
-        played.desk.show(replace(update, verified=Verified(noon, seats)), 0)
+        played.desk.show(replace(update, verified=ShuffleVerified(noon, seats)), 0)
     words = " ".join(table_words(update.table_number))
     assert f"table words: {words}" in played.text(*size).splitlines()[0]
     assert "Everybody at this table has the same table words" in played.text(*size)

@@ -14,7 +14,7 @@ from otto_p2p.screen.paint_pages import paint
 from otto_p2p.texts.known_keys import MARKS
 from otto_p2p.updates import Acquaintance, Face, OpenTable
 from otto_protocol.hashing import Drbg
-from otto_protocol.match.phases import Phase
+from otto_protocol.match.phases import MatchPhase
 from otto_protocol.roster import TableRules
 from tests.ui.fake_table import FakeTable
 
@@ -228,7 +228,7 @@ def test_a_warning_goes_with_the_game() -> None:
     hall = Hall()
     hall.table.acquaintances[hall.table.members[2].key] = Acquaintance(Face.CHANGED, "Centis", 0.0)
     hall.table.lobby()
-    hall.desk.show(hall.table.update(phase=Phase.KEY_COMMIT), 0.0)
+    hall.desk.show(hall.table.update(phase=MatchPhase.KEY_COMMIT), 0.0)
     assert hall.desk.game is not None
     assert any(entry.text.startswith("Careful: this Centis #") for entry in hall.desk.game.log)
 

@@ -14,13 +14,13 @@ from otto_p2p.commands.join import checked
 from otto_p2p.plain import plain
 from otto_p2p.plain.plain import Plain
 from otto_p2p.table.snapshots import game_update
-from otto_p2p.updates import Acquaintance, Closed, Face, MatchEnded, News, Notice, Update, Verified
+from otto_p2p.updates import Acquaintance, Closed, Face, MatchEnded, News, Notice, ShuffleVerified, Update
 from otto_p2p.words import table_words
 from otto_protocol.crypto.identity import fingerprint
 from otto_protocol.hashing import Drbg
 from otto_protocol.lab import Lab
 from otto_protocol.roster import Member
-from otto_protocol.rules import Phase
+from otto_protocol.rules import GamePhase
 from otto_protocol.rules.cards import number, short
 from tests.ui.plain_table import PlainTable
 
@@ -56,7 +56,7 @@ class Player:
         self.settle()
         return self.shown[before:]
 
-    def until(self, phase: Phase) -> None:
+    def until(self, phase: GamePhase) -> None:
         """Press Enter until seat 0 is asked something in this phase of the game."""
         for _ in range(2000):
             if self.table.game.state.phase is phase and 0 in self.table.game.awaited:
@@ -123,7 +123,7 @@ def test_numbers_and_cards_can_be_typed() -> None:
     assert player.type("11") == ["That is none of the choices."]
     player.type("7")
     assert player.table.game.secrets[0].number == 7
-    player.until(Phase.ANSWER)
+    player.until(GamePhase.ANSWER)
     state = player.table.game.state
     hand = [player.table.game.secrets[0].cards[slot] for slot in state.hands[0]]
     bad = next((card for card in hand if number(card) == state.said), None)
@@ -136,7 +136,7 @@ def test_numbers_and_cards_can_be_typed() -> None:
 
 def test_a_card_by_its_number_or_its_colour_in_words() -> None:
     player = seated(2, b"words")
-    player.until(Phase.LEAD)
+    player.until(GamePhase.LEAD)
     cards = player.table.game.secrets[0].cards
     hand = [cards[slot] for slot in player.table.game.state.hands[0]]
     twice = next(card for card in hand if len({short(c) for c in hand if number(c) == number(card)}) > 1)
@@ -215,13 +215,13 @@ def collect_two(player: Player) -> bool:
     for _ in range(300):
         if game.outcome is not None:
             return False
-        if game.state.phase is Phase.COLLECT and 0 in game.awaited:
+        if game.state.phase is GamePhase.COLLECT and 0 in game.awaited:
             mine = [card for _slot, card in game.view(0).hand if number(card) == game.secrets[0].number]
             if len(mine) >= 2:
                 break
-        if game.state.phase is Phase.EXCHANGE or not mine_in_hand(player):
+        if game.state.phase is GamePhase.EXCHANGE or not mine_in_hand(player):
             player.type("")
-        elif game.state.phase is Phase.COLLECT:
+        elif game.state.phase is GamePhase.COLLECT:
             player.type("n")  # save them up
         else:
             player.type("")
@@ -349,7 +349,9 @@ def test_the_table_words_and_who_verified_the_shuffle_are_said_once() -> None:
     update = player.table.update()
     noon = time.mktime((2026, 5, 1, 12, 30, 15, 0, 0, -1))
     for seats in (None, (0,), (0, 1, 2), (0, 1, 2)):
-        player.screen.update(replace(update, verified=None if seats is None else Verified(noon, seats)))
+        player.screen.update(
+            replace(update, verified=None if seats is None else ShuffleVerified(noon, seats))
+        )
     line = "The shuffle was verified at 12:30:15 by Anna, Bob, you."
     assert player.shown.count(line) == 1
     words = " ".join(table_words(update.table_number))

@@ -23,7 +23,7 @@ from otto_p2p.ui.questions import Kind, Understood, question, understand
 from otto_p2p.updates import OpenTable
 from otto_protocol.hashing import Drbg
 from otto_protocol.roster import TableRules
-from otto_protocol.rules import Bonus, Cheat, Outcome, Reason, moves
+from otto_protocol.rules import Bonus, Cheat, EndReason, Outcome, moves
 from tests.ui.plain_table import NAMES, PlainTable
 
 
@@ -134,8 +134,8 @@ def test_equal_cards_are_one_option() -> None:
 
 def test_the_end_of_a_game_and_of_a_match(language: str) -> None:
     people = People(("Me", "Anna", "Bob"), 0)
-    for reason in Reason:
-        winner = 1 if reason in (Reason.OTTO, Reason.LAST_SEAT) else None
+    for reason in EndReason:
+        winner = 1 if reason in (EndReason.OTTO, EndReason.LAST_SEAT) else None
         outcome = Outcome(
             winner, (0, 27, 3), tuple(Bonus), reason, (Cheat(0, "R16"), Cheat(2, "T3")), (1, 2, None)
         )

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from otto_p2p import i18n
-from otto_p2p import lookalikes as looks
+from otto_p2p import i18n, lookalikes
 from otto_p2p.lookalikes import tags
 from otto_p2p.players.bots import Why
 from otto_p2p.texts import hints, news, safe
@@ -143,16 +142,16 @@ def test_names_that_look_alike_get_tags() -> None:
 
 def test_a_name_cannot_pretend_to_have_a_tag() -> None:
     keys = [bytes([number]) * 32 for number in range(3)]
-    pretended = f"Ann #{looks.tag(keys[0])}"
-    shown = looks.told_apart(map(Member, keys, ("Ann", "Ann", pretended)))
+    pretended = f"Ann #{lookalikes.tag(keys[0])}"
+    shown = lookalikes.told_apart(map(Member, keys, ("Ann", "Ann", pretended)))
     assert shown[0] == pretended
-    assert shown[2] == f"{pretended} #{looks.tag(keys[2])}"
+    assert shown[2] == f"{pretended} #{lookalikes.tag(keys[2])}"
 
 
 def test_a_tag_that_was_searched_for_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four letters are 20 bits: a key with somebody else's tag is found in minutes."""
     prints = {b"a": "abcd-efgh-aaaa-aaaa", b"b": "abcd-efgx-aaaa-aaaa", b"c": "xyzw-aaaa-aaaa-aaaa"}
-    monkeypatch.setattr(looks, "fingerprint", prints.__getitem__)
+    monkeypatch.setattr(lookalikes, "fingerprint", prints.__getitem__)
     assert tags(["Ann"] * 3, list(prints)) == ("abcd-efgh", "abcd-efgx", "xyzw")
 
 

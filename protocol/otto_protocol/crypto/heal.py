@@ -85,7 +85,7 @@ def tags(raised: Sequence[Ciphertext], shares_of_all: Sequence[Sequence[Point]])
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class TagMatch:
     """What a heal found: the place in F of each own card's dead entry, and the places of the new pile."""
 
     dead: tuple[int, ...]
@@ -104,7 +104,7 @@ class Mismatch:
     places: tuple[int, ...]
 
 
-def match(pile_tags: Sequence[Point | None], own_tags: Sequence[Point | None]) -> Match | Mismatch:
+def match(pile_tags: Sequence[Point | None], own_tags: Sequence[Point | None]) -> TagMatch | Mismatch:
     """Which entries of F are cards that survivors hold: each own tag equals exactly one tag of F."""
     place_of: dict[Point, int] = {}
     for place, tag in enumerate(pile_tags):
@@ -121,7 +121,7 @@ def match(pile_tags: Sequence[Point | None], own_tags: Sequence[Point | None]) -
         if found in dead:
             return Mismatch(number, (found,))
         dead[found] = None
-    return Match(tuple(dead), tuple(place for place in range(len(pile_tags)) if place not in dead))
+    return TagMatch(tuple(dead), tuple(place for place in range(len(pile_tags)) if place not in dead))
 
 
 def _points(entries: Iterable[Ciphertext]) -> list[Point]:

@@ -10,7 +10,7 @@ from otto_protocol.hashing import Rng
 from otto_protocol.lobby.record import check_roster, ready_valid
 from otto_protocol.match import messages as m
 from otto_protocol.match.ballots import Ballots
-from otto_protocol.match.phases import Phase
+from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.proposals import Contradiction
 from otto_protocol.match.replica import Replica, Spoken, StepFaults
 from otto_protocol.match.transcript import Transcript
@@ -63,7 +63,7 @@ def audit(transcript: Transcript, rng: Rng) -> Verdict:
     except _Failure as failure:
         return failure.failed
     replica = replay.replica
-    if replica.phase is not Phase.OVER:
+    if replica.phase is not MatchPhase.OVER:
         waiting = ", ".join(start.roster.members[seat].name for seat in replica.awaited())
         return Failed(replica.step, None, "F4", f"the match is not finished: it waits for {waiting}")
     return Verified(
@@ -203,7 +203,7 @@ class _Replay:
 
     def settle(self) -> None:
         """Close the step if it is complete. Raises _Failure if an accused seat is still at the table."""
-        while self._is_complete() and not self.accused and self.replica.phase is not Phase.OVER:
+        while self._is_complete() and not self.accused and self.replica.phase is not MatchPhase.OVER:
             after = self._after_step()
             if after is None:
                 break
@@ -231,7 +231,7 @@ class _Replay:
         if self._is_complete() and not self.accused:
             self.settle()
         replica = self.replica
-        if known is not None or replica.phase is Phase.OVER:
+        if known is not None or replica.phase is MatchPhase.OVER:
             self._fail("F3", f"a message of seat {header.seat} stands here once more, or after the end")
         self._contents[place] = content
         if (header.view, header.step, header.previous) != (replica.view, replica.step, replica.digest):

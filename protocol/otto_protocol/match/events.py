@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from otto_protocol.match.phases import Phase
+from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica
 from otto_protocol.rules import moves
 
@@ -40,7 +40,7 @@ class Heard:
     """A message of a seat was accepted in this step (the move that it means, in PLAY)."""
 
     seat: int
-    phase: Phase
+    phase: MatchPhase
     move: moves.Move | None
 
 

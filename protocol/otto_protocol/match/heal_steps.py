@@ -130,5 +130,5 @@ def new_pile(replica: Replica, given: Mapping[int, Tagged]) -> tuple[Ciphertext,
     pile_tags = heal.tags(state.pile, [one.pile for one in given.values()])
     own_tags = [tag for seat, one in sorted(given.items()) for tag in heal.tags(state.own[seat], [one.own])]
     found = heal.match(pile_tags, own_tags)
-    assert isinstance(found, heal.Match), found  # a bug of ours: stop, and blame nobody
+    assert isinstance(found, heal.TagMatch), found  # a bug of ours: stop, and blame nobody
     return tuple(replica.deck[place] for place in found.pile)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from otto_protocol.match import messages as m
 
 
-class Phase(enum.Enum):
+class MatchPhase(enum.Enum):
     """What the table is doing."""
 
     KEY_COMMIT = "key commit"
@@ -33,7 +33,7 @@ class Phase(enum.Enum):
     OVER = "over"
 
 
-class Event(enum.Enum):
+class MatchEvent(enum.Enum):
     """Why a phase ends."""
 
     SPOKEN = "all have spoken"
@@ -69,83 +69,91 @@ class Row:
     messages: tuple[type[m.Body], ...]
 
 
-SPEAKERS: dict[Phase, Row] = {
-    Phase.KEY_COMMIT: Row(Who.ALL, (m.KeyCommit,)),
-    Phase.KEY_OPEN: Row(Who.ALL, (m.KeyOpen,)),
-    Phase.SHUFFLE: Row(Who.SHUFFLER, (m.Shuffle,)),
-    Phase.PROVE: Row(Who.ALL, (m.ShuffleProof,)),
-    Phase.DEAL: Row(Who.ALL, (m.Shares,)),
-    Phase.PLAY: Row(
+SPEAKERS: dict[MatchPhase, Row] = {
+    MatchPhase.KEY_COMMIT: Row(Who.ALL, (m.KeyCommit,)),
+    MatchPhase.KEY_OPEN: Row(Who.ALL, (m.KeyOpen,)),
+    MatchPhase.SHUFFLE: Row(Who.SHUFFLER, (m.Shuffle,)),
+    MatchPhase.PROVE: Row(Who.ALL, (m.ShuffleProof,)),
+    MatchPhase.DEAL: Row(Who.ALL, (m.Shares,)),
+    MatchPhase.PLAY: Row(
         Who.PLAYERS,
         (
             m.Choose, m.Challenge, m.LayDuel, m.Guess, m.OpenDuel, m.LoseCard, m.Lead, m.Answer, m.SitOut,
             m.OpenLead, m.Exchange, m.Collect, m.Otto, m.GoOn, m.Score,
         ),
     ),
-    Phase.OTTO_COMMIT: Row(Who.CONTENDERS, (m.OttoCommit,)),
-    Phase.RESHUFFLE: Row(Who.SHUFFLER, (m.Shuffle,)),
-    Phase.REPROVE: Row(Who.ALL, (m.ShuffleProof,)),
-    Phase.DRAW: Row(Who.DEALERS, (m.Shares,)),
-    Phase.RESULT: Row(Who.ALL, (m.Result,)),
-    Phase.HEAL_SHUFFLE: Row(Who.SHUFFLER, (m.Shuffle,)),
-    Phase.HEAL_PROVE: Row(Who.ALL, (m.HealProof,)),
-    Phase.RAISE: Row(Who.ALL, (m.Raise,)),
-    Phase.TAGS: Row(Who.ALL, (m.Tags,)),
-    Phase.OVER: Row(Who.NOBODY, ()),
+    MatchPhase.OTTO_COMMIT: Row(Who.CONTENDERS, (m.OttoCommit,)),
+    MatchPhase.RESHUFFLE: Row(Who.SHUFFLER, (m.Shuffle,)),
+    MatchPhase.REPROVE: Row(Who.ALL, (m.ShuffleProof,)),
+    MatchPhase.DRAW: Row(Who.DEALERS, (m.Shares,)),
+    MatchPhase.RESULT: Row(Who.ALL, (m.Result,)),
+    MatchPhase.HEAL_SHUFFLE: Row(Who.SHUFFLER, (m.Shuffle,)),
+    MatchPhase.HEAL_PROVE: Row(Who.ALL, (m.HealProof,)),
+    MatchPhase.RAISE: Row(Who.ALL, (m.Raise,)),
+    MatchPhase.TAGS: Row(Who.ALL, (m.Tags,)),
+    MatchPhase.OVER: Row(Who.NOBODY, ()),
 }  # fmt: skip
 
-TABLE: dict[tuple[Phase, Event], Phase] = {
-    (Phase.KEY_COMMIT, Event.SPOKEN): Phase.KEY_OPEN,
-    (Phase.KEY_OPEN, Event.SPOKEN): Phase.SHUFFLE,
-    (Phase.SHUFFLE, Event.NEXT_SHUFFLER): Phase.SHUFFLE,
-    (Phase.SHUFFLE, Event.SPOKEN): Phase.PROVE,
-    (Phase.PROVE, Event.SPOKEN): Phase.DEAL,
-    (Phase.DEAL, Event.SPOKEN): Phase.PLAY,
-    (Phase.PLAY, Event.SPOKEN): Phase.PLAY,
-    (Phase.PLAY, Event.CONTESTED): Phase.OTTO_COMMIT,
-    (Phase.OTTO_COMMIT, Event.SPOKEN): Phase.PLAY,
-    (Phase.PLAY, Event.CARDS_DUE): Phase.DRAW,
-    (Phase.DRAW, Event.SPOKEN): Phase.PLAY,
-    (Phase.DRAW, Event.PILE_EMPTY): Phase.RESHUFFLE,
-    (Phase.PLAY, Event.PILE_EMPTY): Phase.RESHUFFLE,
-    (Phase.RESHUFFLE, Event.NEXT_SHUFFLER): Phase.RESHUFFLE,
-    (Phase.RESHUFFLE, Event.SPOKEN): Phase.REPROVE,
-    (Phase.REPROVE, Event.CARDS_DUE): Phase.DRAW,
-    (Phase.PLAY, Event.FINISHED): Phase.RESULT,
-    (Phase.RESULT, Event.ANOTHER_GAME): Phase.KEY_COMMIT,
-    (Phase.RESULT, Event.SPOKEN): Phase.OVER,
-    (Phase.HEAL_SHUFFLE, Event.NEXT_SHUFFLER): Phase.HEAL_SHUFFLE,
-    (Phase.HEAL_SHUFFLE, Event.SPOKEN): Phase.HEAL_PROVE,
-    (Phase.HEAL_PROVE, Event.SPOKEN): Phase.RAISE,
-    (Phase.RAISE, Event.SPOKEN): Phase.TAGS,
-    (Phase.TAGS, Event.SPOKEN): Phase.PLAY,
-    (Phase.TAGS, Event.CARDS_DUE): Phase.DRAW,
-    (Phase.TAGS, Event.PILE_EMPTY): Phase.RESHUFFLE,
-    (Phase.TAGS, Event.CONTESTED): Phase.OTTO_COMMIT,
-    (Phase.TAGS, Event.FINISHED): Phase.RESULT,
+TRANSITIONS: dict[tuple[MatchPhase, MatchEvent], MatchPhase] = {
+    (MatchPhase.KEY_COMMIT, MatchEvent.SPOKEN): MatchPhase.KEY_OPEN,
+    (MatchPhase.KEY_OPEN, MatchEvent.SPOKEN): MatchPhase.SHUFFLE,
+    (MatchPhase.SHUFFLE, MatchEvent.NEXT_SHUFFLER): MatchPhase.SHUFFLE,
+    (MatchPhase.SHUFFLE, MatchEvent.SPOKEN): MatchPhase.PROVE,
+    (MatchPhase.PROVE, MatchEvent.SPOKEN): MatchPhase.DEAL,
+    (MatchPhase.DEAL, MatchEvent.SPOKEN): MatchPhase.PLAY,
+    (MatchPhase.PLAY, MatchEvent.SPOKEN): MatchPhase.PLAY,
+    (MatchPhase.PLAY, MatchEvent.CONTESTED): MatchPhase.OTTO_COMMIT,
+    (MatchPhase.OTTO_COMMIT, MatchEvent.SPOKEN): MatchPhase.PLAY,
+    (MatchPhase.PLAY, MatchEvent.CARDS_DUE): MatchPhase.DRAW,
+    (MatchPhase.DRAW, MatchEvent.SPOKEN): MatchPhase.PLAY,
+    (MatchPhase.DRAW, MatchEvent.PILE_EMPTY): MatchPhase.RESHUFFLE,
+    (MatchPhase.PLAY, MatchEvent.PILE_EMPTY): MatchPhase.RESHUFFLE,
+    (MatchPhase.RESHUFFLE, MatchEvent.NEXT_SHUFFLER): MatchPhase.RESHUFFLE,
+    (MatchPhase.RESHUFFLE, MatchEvent.SPOKEN): MatchPhase.REPROVE,
+    (MatchPhase.REPROVE, MatchEvent.CARDS_DUE): MatchPhase.DRAW,
+    (MatchPhase.PLAY, MatchEvent.FINISHED): MatchPhase.RESULT,
+    (MatchPhase.RESULT, MatchEvent.ANOTHER_GAME): MatchPhase.KEY_COMMIT,
+    (MatchPhase.RESULT, MatchEvent.SPOKEN): MatchPhase.OVER,
+    (MatchPhase.HEAL_SHUFFLE, MatchEvent.NEXT_SHUFFLER): MatchPhase.HEAL_SHUFFLE,
+    (MatchPhase.HEAL_SHUFFLE, MatchEvent.SPOKEN): MatchPhase.HEAL_PROVE,
+    (MatchPhase.HEAL_PROVE, MatchEvent.SPOKEN): MatchPhase.RAISE,
+    (MatchPhase.RAISE, MatchEvent.SPOKEN): MatchPhase.TAGS,
+    (MatchPhase.TAGS, MatchEvent.SPOKEN): MatchPhase.PLAY,
+    (MatchPhase.TAGS, MatchEvent.CARDS_DUE): MatchPhase.DRAW,
+    (MatchPhase.TAGS, MatchEvent.PILE_EMPTY): MatchPhase.RESHUFFLE,
+    (MatchPhase.TAGS, MatchEvent.CONTESTED): MatchPhase.OTTO_COMMIT,
+    (MatchPhase.TAGS, MatchEvent.FINISHED): MatchPhase.RESULT,
 }
 
-BEFORE_DEAL = (Phase.KEY_COMMIT, Phase.KEY_OPEN, Phase.SHUFFLE, Phase.PROVE, Phase.DEAL)
+BEFORE_DEAL = (
+    MatchPhase.KEY_COMMIT,
+    MatchPhase.KEY_OPEN,
+    MatchPhase.SHUFFLE,
+    MatchPhase.PROVE,
+    MatchPhase.DEAL,
+)
 """A loss in one of these starts the game again from the keys. A new view without a loss does not."""
 
-PROOFS = (Phase.PROVE, Phase.REPROVE, Phase.HEAL_PROVE)
+PROOFS = (MatchPhase.PROVE, MatchPhase.REPROVE, MatchPhase.HEAL_PROVE)
 """At the end of each of these everybody has verified the shuffle proofs of everybody else."""
 
-LOSS = (Event.RESTART, Event.DESERTED, Event.REPEAT, Event.AGAIN, Event.HEAL)
+LOSS = (MatchEvent.RESTART, MatchEvent.DESERTED, MatchEvent.REPEAT, MatchEvent.AGAIN, MatchEvent.HEAL)
 """What a new view can lead to; without any of these the game goes on as after a step of PLAY."""
 
-for _phase in Phase:
+for _phase in MatchPhase:
     if _phase in BEFORE_DEAL:
-        TABLE[_phase, Event.RESTART] = Phase.KEY_COMMIT
-        TABLE[_phase, Event.DESERTED] = Phase.OVER
-        if _phase is not Phase.KEY_COMMIT:  # from here on a new start would draw the lot and the cards anew
-            TABLE[_phase, Event.REPEAT] = _phase
-    elif _phase is Phase.RESULT:
-        TABLE[_phase, Event.AGAIN] = Phase.RESULT
-    elif _phase is not Phase.OVER:
-        TABLE[_phase, Event.HEAL] = Phase.HEAL_SHUFFLE
+        TRANSITIONS[_phase, MatchEvent.RESTART] = MatchPhase.KEY_COMMIT
+        TRANSITIONS[_phase, MatchEvent.DESERTED] = MatchPhase.OVER
+        if (
+            _phase is not MatchPhase.KEY_COMMIT
+        ):  # from here on a new start would draw the lot and the cards anew
+            TRANSITIONS[_phase, MatchEvent.REPEAT] = _phase
+    elif _phase is MatchPhase.RESULT:
+        TRANSITIONS[_phase, MatchEvent.AGAIN] = MatchPhase.RESULT
+    elif _phase is not MatchPhase.OVER:
+        TRANSITIONS[_phase, MatchEvent.HEAL] = MatchPhase.HEAL_SHUFFLE
 
 
-def after(phase: Phase, event: Event) -> Phase:
+def after(phase: MatchPhase, event: MatchEvent) -> MatchPhase:
     """The phase that follows; a KeyError here is a bug of ours, never something that a peer can cause."""
-    return TABLE[phase, event]
+    return TRANSITIONS[phase, event]

@@ -14,16 +14,14 @@ from typing import Self
 
 from otto_protocol import rules
 from otto_protocol.crypto import deck as cards
-from otto_protocol.crypto import proofs
-from otto_protocol.crypto import shuffle_proof as shuffle
+from otto_protocol.crypto import proofs, shuffle_proof
 from otto_protocol.crypto.deck import Ciphertext, Deck
 from otto_protocol.crypto.group import Point, add
 from otto_protocol.errors import PeerFault
 from otto_protocol.hashing import Drbg, Rng, random_below, shuffled, tagged_hash
-from otto_protocol.match import heal_steps as healing
+from otto_protocol.match import heal_steps, phases
 from otto_protocol.match import messages as m
-from otto_protocol.match import phases
-from otto_protocol.match.phases import Event, Phase, Who
+from otto_protocol.match.phases import MatchEvent, MatchPhase, Who
 from otto_protocol.match.plays import Played, Promise, check_play
 from otto_protocol.match.signed_points import many_points, one_point, whole_deck
 from otto_protocol.roster import Roster
@@ -31,8 +29,7 @@ from otto_protocol.rules import moves
 from otto_protocol.rules.end import Outcome
 from otto_protocol.rules.end import outcome as outcome_of
 from otto_protocol.rules.seats import healed, hidden, remove_seats
-from otto_protocol.rules.state import Phase as Play
-from otto_protocol.rules.state import State
+from otto_protocol.rules.state import GamePhase, State
 from otto_protocol.rules.state import start as start_game
 
 
@@ -46,7 +43,7 @@ class Shuffled:
     after: Deck
 
 
-Effect = bytes | Point | Deck | tuple[Point, ...] | Promise | Played | healing.Given | None
+Effect = bytes | Point | Deck | tuple[Point, ...] | Promise | Played | heal_steps.Given | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +71,7 @@ class Replica:
         self.view = 0
         self.step = 0
         self.digest = tagged_hash("start", self.match)
-        self.phase = Phase.KEY_COMMIT
+        self.phase = MatchPhase.KEY_COMMIT
         self.live: tuple[int, ...] = tuple(range(len(roster.members)))
         self.game = 1
         self.order: tuple[int, ...] = ()
@@ -91,7 +88,7 @@ class Replica:
         self.pile: dict[int, Ciphertext] = {}  # slots of the draw pile: (a, b) under the joint key
         self.held: dict[int, Ciphertext] = {}  # slots that have an owner: (a, b - everybody else's shares)
         self.state: State | None = None
-        self.heal: healing.Heal | None = None
+        self.heal: heal_steps.Heal | None = None
 
     # -- who speaks ---------------------------------------------------------------------------------
 
@@ -124,7 +121,7 @@ class Replica:
         return self.joint
 
     @property
-    def healing(self) -> healing.Heal:
+    def healing(self) -> heal_steps.Heal:
         """The heal under way."""
         assert self.heal is not None
         return self.heal
@@ -134,7 +131,7 @@ class Replica:
 
     def dealt_slots(self) -> dict[int, int]:
         """Slot -> owner, of the cards that the current DEAL or DRAW gives out."""
-        if self.phase is Phase.DRAW:
+        if self.phase is MatchPhase.DRAW:
             return {slot: seat for seat, slot in self.play.draws}
         return {slot: seat for seat in self.live for slot in self.play.hands[seat]}
 
@@ -185,7 +182,7 @@ class Replica:
                     raise PeerFault(seat, "P11", "another result than the log gives")
                 return None
             case m.HealProof() | m.Raise() | m.Tags():
-                return healing.check(self, seat, body)
+                return heal_steps.check(self, seat, body)
             case _:
                 return check_play(self, seat, body)
 
@@ -242,56 +239,58 @@ class Replica:
     def _copy(self) -> Self:
         return copy.copy(self)
 
-    def _close(self, before: Replica, spoken: Mapping[int, Spoken], rng: Rng, trusted: int | None) -> Event:
+    def _close(
+        self, before: Replica, spoken: Mapping[int, Spoken], rng: Rng, trusted: int | None
+    ) -> MatchEvent:
         effects = {seat: spoken[seat].effect for seat in sorted(spoken)}
         match self.phase:
-            case Phase.KEY_COMMIT:
+            case MatchPhase.KEY_COMMIT:
                 self._promise("key", effects)
                 self.committed = (self.view, self.step, self.digest)
-                return Event.SPOKEN
-            case Phase.KEY_OPEN:
+                return MatchEvent.SPOKEN
+            case MatchPhase.KEY_OPEN:
                 self._open_keys(effects, before.lot({seat: one.message for seat, one in spoken.items()}))
-                return Event.SPOKEN
-            case Phase.SHUFFLE | Phase.RESHUFFLE | Phase.HEAL_SHUFFLE:
+                return MatchEvent.SPOKEN
+            case MatchPhase.SHUFFLE | MatchPhase.RESHUFFLE | MatchPhase.HEAL_SHUFFLE:
                 ((seat, deck),) = effects.items()
                 self._shuffle(seat, deck, before)
                 done = len(self.shuffles) == len(self._shufflers())
-                return Event.SPOKEN if done else Event.NEXT_SHUFFLER
-            case Phase.PROVE:
+                return MatchEvent.SPOKEN if done else MatchEvent.NEXT_SHUFFLER
+            case MatchPhase.PROVE:
                 self._verify_shuffles(effects, rng, trusted)
                 self.pile = dict(enumerate(self.deck))
-                return Event.SPOKEN
-            case Phase.REPROVE:
+                return MatchEvent.SPOKEN
+            case MatchPhase.REPROVE:
                 self._verify_shuffles(effects, rng, trusted)
                 first = self.play.next_slot
                 self.pile = {first + place: entry for place, entry in enumerate(self.deck)}
                 return self._play_on(moves.Reshuffled())
-            case Phase.DEAL:
+            case MatchPhase.DEAL:
                 self._give_out(before, effects)
-                return Event.SPOKEN
-            case Phase.DRAW:
+                return MatchEvent.SPOKEN
+            case MatchPhase.DRAW:
                 self._give_out(before, effects)
                 return self._play_on(moves.Drawn())
-            case Phase.PLAY:
+            case MatchPhase.PLAY:
                 return self._play_step(effects)
-            case Phase.OTTO_COMMIT:
+            case MatchPhase.OTTO_COMMIT:
                 self._promise("otto", effects)
-                return Event.SPOKEN
-            case Phase.RESULT:
+                return MatchEvent.SPOKEN
+            case MatchPhase.RESULT:
                 return self._next_game()
-            case Phase.HEAL_PROVE:
-                keys = {seat: one for seat, one in effects.items() if isinstance(one, healing.HealKey)}
+            case MatchPhase.HEAL_PROVE:
+                keys = {seat: one for seat, one in effects.items() if isinstance(one, heal_steps.HealKey)}
                 self._verify_shuffles({seat: one.proof for seat, one in keys.items()}, rng, trusted)
-                self.heal = healing.take_keys(self.healing, keys)
-                return Event.SPOKEN
-            case Phase.RAISE:
-                raised = {seat: one for seat, one in effects.items() if isinstance(one, healing.Raised)}
-                self.heal = healing.take_raised(self.healing, raised)
-                return Event.SPOKEN
-            case Phase.TAGS:
-                tagged = {seat: one for seat, one in effects.items() if isinstance(one, healing.Tagged)}
-                return self._healed(healing.new_pile(before, tagged))
-            case Phase.OVER:
+                self.heal = heal_steps.take_keys(self.healing, keys)
+                return MatchEvent.SPOKEN
+            case MatchPhase.RAISE:
+                raised = {seat: one for seat, one in effects.items() if isinstance(one, heal_steps.Raised)}
+                self.heal = heal_steps.take_raised(self.healing, raised)
+                return MatchEvent.SPOKEN
+            case MatchPhase.TAGS:
+                tagged = {seat: one for seat, one in effects.items() if isinstance(one, heal_steps.Tagged)}
+                return self._healed(heal_steps.new_pile(before, tagged))
+            case MatchPhase.OVER:
                 raise AssertionError(self.phase)
 
     def _promise(self, what: str, effects: Mapping[int, Effect]) -> None:
@@ -333,7 +332,7 @@ class Replica:
             proof = effects[made.seat]
             assert isinstance(proof, bytes)
             chain.append((made.before, made.after, proof, made.context))
-        verdicts = shuffle.check_chain(self.x, chain, rng)
+        verdicts = shuffle_proof.check_chain(self.x, chain, rng)
         faults = tuple(
             PeerFault(made.seat, "P7", "the shuffle proof does not hold")
             for made, valid in zip(checked, verdicts, strict=True)
@@ -358,7 +357,7 @@ class Replica:
             assert rest is not None, "a card that is the sum of all shares but one"
             self.held[slot] = (a, rest)
 
-    def _play_step(self, effects: Mapping[int, Effect]) -> Event:
+    def _play_step(self, effects: Mapping[int, Effect]) -> MatchEvent:
         self._apply(effects)
         return self._what_now()
 
@@ -373,27 +372,31 @@ class Replica:
             state = rules.apply(state, played.move)
         self.state = state
 
-    def _play_on(self, move: moves.Move) -> Event:
+    def _play_on(self, move: moves.Move) -> MatchEvent:
         self.state = rules.apply(self.play, move)
         return self._what_now()
 
-    def _what_now(self) -> Event:
+    def _what_now(self) -> MatchEvent:
         if self.play.turn != self.decided_turn:  # a leader without a hand goes straight to OTTO again (R10)
             self.promises = {key: p for key, p in self.promises.items() if key[1] != "otto"}
             self.decided_turn = self.play.turn
         match self.play.phase:
-            case Play.DRAW:
-                return Event.CARDS_DUE
-            case Play.RESHUFFLE:
+            case GamePhase.DRAW:
+                return MatchEvent.CARDS_DUE
+            case GamePhase.RESHUFFLE:
                 self._open_deck(tuple(sorted(self.play.spent)))
-                return Event.PILE_EMPTY
-            case Play.OTTO:
+                return MatchEvent.PILE_EMPTY
+            case GamePhase.OTTO:
                 waiting = [seat for seat in rules.awaited(self.play) if (seat, "otto") not in self.promises]
-                return Event.CONTESTED if waiting and len(rules.awaited(self.play)) > 1 else Event.SPOKEN
-            case Play.END:
-                return Event.FINISHED
+                return (
+                    MatchEvent.CONTESTED
+                    if waiting and len(rules.awaited(self.play)) > 1
+                    else MatchEvent.SPOKEN
+                )
+            case GamePhase.END:
+                return MatchEvent.FINISHED
             case _:
-                return Event.SPOKEN
+                return MatchEvent.SPOKEN
 
     # -- losing seats --------------------------------------------------------------------------------
 
@@ -408,19 +411,21 @@ class Replica:
         after.live = tuple(seat for seat in self.live if seat not in gone)
         effects = {seat: standing[seat].effect for seat in sorted(standing) if seat in after.live}
         event = after._lose(self, gone, effects)
-        after.phase = phases.after(self.phase if event in phases.LOSS else Phase.PLAY, event)
+        after.phase = phases.after(self.phase if event in phases.LOSS else MatchPhase.PLAY, event)
         return after
 
-    def _lose(self, before: Replica, gone: frozenset[int], effects: Mapping[int, Effect]) -> Event:
-        if before.phase is Phase.RESULT:
-            return Event.AGAIN
+    def _lose(self, before: Replica, gone: frozenset[int], effects: Mapping[int, Effect]) -> MatchEvent:
+        if before.phase is MatchPhase.RESULT:
+            return MatchEvent.AGAIN
         if before.phase in phases.BEFORE_DEAL:
-            if gone or before.phase is Phase.KEY_COMMIT:
+            if gone or before.phase is MatchPhase.KEY_COMMIT:
                 return self._start_again()
-            return Event.REPEAT  # who has seen the lot, or its hand, must not get another one for nothing
-        if before.phase is Phase.PLAY:
+            return (
+                MatchEvent.REPEAT
+            )  # who has seen the lot, or its hand, must not get another one for nothing
+        if before.phase is MatchPhase.PLAY:
             self._apply(effects)
-        elif before.phase is Phase.OTTO_COMMIT:
+        elif before.phase is MatchPhase.OTTO_COMMIT:
             self._promise("otto", effects)
         if gone:
             self.joint = add(*(self.keys[seat] for seat in self.live))
@@ -429,22 +434,22 @@ class Replica:
         if not self.play.healing:
             return self._what_now()
         dealt = hidden(self.play)
-        self.heal = healing.Heal(dealt, {})
+        self.heal = heal_steps.Heal(dealt, {})
         if not dealt.dead:
             return self._healed(())
         public = {*self.play.spent, *self.play.known.values()}
         self._open_deck(tuple(card for card in range(76 * self.play.decks) if card not in public))
-        return Event.HEAL
+        return MatchEvent.HEAL
 
-    def _start_again(self) -> Event:
+    def _start_again(self) -> MatchEvent:
         """Nothing was at stake yet: from the keys, or not at all."""
         if len(self.live) < 2:
-            return Event.DESERTED
+            return MatchEvent.DESERTED
         self.keys, self.joint, self.state, self.promises = {}, None, None, {}
         self.deck, self.shuffles = (), ()
-        return Event.RESTART
+        return MatchEvent.RESTART
 
-    def _healed(self, pile: tuple[Ciphertext, ...]) -> Event:
+    def _healed(self, pile: tuple[Ciphertext, ...]) -> MatchEvent:
         first = self.play.next_slot
         self.pile = {first + place: entry for place, entry in enumerate(pile)}
         self.state = healed(self.play, len(pile))
@@ -459,16 +464,16 @@ class Replica:
         assert outcome is not None
         return tuple(outcome.points)
 
-    def _next_game(self) -> Event:
+    def _next_game(self) -> MatchEvent:
         outcome = outcome_of(self.play)
         assert outcome is not None
         self.results = (*self.results, outcome)
         self.totals = tuple(a + b for a, b in zip(self.totals, outcome.points, strict=True))
         if self.game >= self.roster.rules.games or len(self.live) < 2:
-            return Event.SPOKEN
+            return MatchEvent.SPOKEN
         self.game += 1
         self.keys, self.joint = {}, None
-        return Event.ANOTHER_GAME
+        return MatchEvent.ANOTHER_GAME
 
 
 def _digest_after(view: int, step: int, digest: bytes, contents: list[bytes]) -> bytes:

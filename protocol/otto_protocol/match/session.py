@@ -31,7 +31,7 @@ from otto_protocol.match.events import (
     ViewOpened,
     Voted,
 )
-from otto_protocol.match.phases import Phase
+from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.plays import Played
 from otto_protocol.match.proposals import Contradiction, Final
 from otto_protocol.match.replica import Replica, Spoken, StepFaults
@@ -142,17 +142,17 @@ class Session:
     @property
     def at_first_deal(self) -> bool:
         """Whether the first DEAL of the match is what is waited for: giving it binds a seat to the roster."""
-        return self.replica.phase is Phase.DEAL and self.replica.game == 1
+        return self.replica.phase is MatchPhase.DEAL and self.replica.game == 1
 
     @property
     def over(self) -> bool:
         """Whether the match has ended and all have signed its result."""
-        return self.replica.phase is Phase.OVER
+        return self.replica.phase is MatchPhase.OVER
 
     def public_state(self) -> State | None:
         """The state with the moves of this step that have arrived already (None before the cards are dealt)."""
         state = self.replica.state
-        if state is None or self.replica.phase is not Phase.PLAY:
+        if state is None or self.replica.phase is not MatchPhase.PLAY:
             return state
         for seat in sorted(self._spoken):
             effect = self._spoken[seat].effect
@@ -215,7 +215,7 @@ class Session:
     def decisions(self) -> list[moves.SeatMove]:
         """What the player may do now; empty when it is not this seat's decision."""
         replica = self.replica
-        if replica.phase not in (Phase.PLAY, Phase.OTTO_COMMIT) or not self._may_speak():
+        if replica.phase not in (MatchPhase.PLAY, MatchPhase.OTTO_COMMIT) or not self._may_speak():
             return []
         if self._speaker.is_forced(replica):
             return []

@@ -11,8 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
 
-from otto_protocol.crypto import heal, proofs
-from otto_protocol.crypto import shuffle_proof as shuffle
+from otto_protocol.crypto import heal, proofs, shuffle_proof
 from otto_protocol.crypto.commitments import commit
 from otto_protocol.crypto.deck import Deck, encode_deck
 from otto_protocol.crypto.group import (
@@ -26,16 +25,15 @@ from otto_protocol.crypto.group import (
 from otto_protocol.encoding import AtMost, Max
 from otto_protocol.errors import LocalError
 from otto_protocol.hashing import Drbg, Rng, tagged_hash
-from otto_protocol.match import heal_steps as healing
+from otto_protocol.match import heal_steps
 from otto_protocol.match import messages as m
-from otto_protocol.match.phases import Phase
+from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.plays import Played, Promise, unknown_slots
 from otto_protocol.match.replica import Replica
 from otto_protocol.match.signed_points import card_under
 from otto_protocol.rules import moves
 from otto_protocol.rules.legal import legal_moves
-from otto_protocol.rules.state import Phase as Play
-from otto_protocol.rules.state import Secret
+from otto_protocol.rules.state import GamePhase, Secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,7 @@ class Speaker:
         self._rng = rng
         self._key = 0
         self._key_open: m.KeyOpen | None = None
-        self._witness: tuple[bytes, Deck, Deck, shuffle.Witness] | None = None
+        self._witness: tuple[bytes, Deck, Deck, shuffle_proof.Witness] | None = None
         self._proof: tuple[bytes, bytes] | None = None
 
     def snapshot(self) -> Speaker:
@@ -73,7 +71,7 @@ class Speaker:
 
     def body_of(self, replica: Replica, move: moves.Move) -> tuple[m.Body, Note | None]:
         """The message of a legal decision, and the note to keep with it."""
-        if replica.phase is Phase.OTTO_COMMIT:
+        if replica.phase is MatchPhase.OTTO_COMMIT:
             assert isinstance(move, moves.Say)
             return self._promise(replica, "otto", int(move.otto), bytes([move.otto]), m.OttoCommit)
         match move:
@@ -154,16 +152,16 @@ class Speaker:
 
     def _heal(self, replica: Replica) -> tuple[m.Body, Note | None]:
         match replica.phase:
-            case Phase.HEAL_PROVE:
+            case MatchPhase.HEAL_PROVE:
                 secret = random_scalar(self._rng)  # not from the seed: nobody shall be able to make it again
                 key = mul_base_secret(secret)
                 context = replica.context("heal key", self.seat)
                 possession = proofs.prove_key(secret, key, context, self._drbg(replica, "heal key"))
                 note = Note(0, encode_scalar(secret))
                 return m.HealProof(self._own_proof(replica), key.encode(), possession), note
-            case Phase.RAISE:
+            case MatchPhase.RAISE:
                 secret = decode_scalar(self.promised["heal"].nonce)
-                entries = (*replica.deck, *healing.kept_cards(replica))
+                entries = (*replica.deck, *heal_steps.kept_cards(replica))
                 raised = heal.raise_entries(secret, entries)
                 key = replica.healing.keys[self.seat]
                 context = replica.context("raise", self.seat)
@@ -171,7 +169,7 @@ class Speaker:
                 size = len(replica.deck)
                 return m.Raise(encode_deck(raised[:size]), encode_deck(raised[size:]), proof), None
             case _:
-                bases = healing.tag_bases(replica.healing, self.seat)
+                bases = heal_steps.tag_bases(replica.healing, self.seat)
                 shares, proof = self._shares(replica, bases, "tags")
                 encoded = [share.encode() for share in shares]
                 size = len(replica.healing.pile)
@@ -179,58 +177,58 @@ class Speaker:
 
     def automatic(self, replica: Replica) -> tuple[m.Body, Note | None] | None:
         """The message that needs no decision, and its note; None when a decision is awaited."""
-        if replica.phase in (Phase.HEAL_PROVE, Phase.RAISE, Phase.TAGS):
+        if replica.phase in (MatchPhase.HEAL_PROVE, MatchPhase.RAISE, MatchPhase.TAGS):
             return self._heal(replica)
         body = self._plain(replica)
         return None if body is None else (body, None)
 
     def _plain(self, replica: Replica) -> m.Body | None:
         match replica.phase:
-            case Phase.KEY_COMMIT:
+            case MatchPhase.KEY_COMMIT:
                 assert self._key_open is not None
                 content = replica.key_commitment_content(self._key_open)
                 return m.KeyCommit(commit(replica.context("key", self.seat), content, self._key_open.nonce))
-            case Phase.KEY_OPEN:
+            case MatchPhase.KEY_OPEN:
                 return self._key_open
-            case Phase.SHUFFLE | Phase.RESHUFFLE | Phase.HEAL_SHUFFLE:
+            case MatchPhase.SHUFFLE | MatchPhase.RESHUFFLE | MatchPhase.HEAL_SHUFFLE:
                 context = replica.context("shuffle", self.seat)
                 deck, witness = self._shuffle(replica, replica.deck, context)
                 self._witness = (context, replica.deck, deck, witness)
                 return m.Shuffle(encode_deck(deck))
-            case Phase.PROVE | Phase.REPROVE:
+            case MatchPhase.PROVE | MatchPhase.REPROVE:
                 return m.ShuffleProof(self._own_proof(replica))
-            case Phase.DEAL | Phase.DRAW:
+            case MatchPhase.DEAL | MatchPhase.DRAW:
                 bases = [replica.pile[slot][0] for slot in replica.slots_to_share(self.seat)]
                 shares, proof = self._shares(replica, bases, "shares")
                 return m.Shares(b"".join(share.encode() for share in shares), proof)
-            case Phase.RESULT:
+            case MatchPhase.RESULT:
                 return m.Result(replica.result_points())
-            case Phase.PLAY:
+            case MatchPhase.PLAY:
                 return self._forced(replica)
             case _:
                 return None
 
     def is_forced(self, replica: Replica) -> bool:
         """Whether what is awaited opens what was laid before: no choice, and its time tells nothing."""
-        if replica.phase is not Phase.PLAY:
+        if replica.phase is not MatchPhase.PLAY:
             return False
-        return replica.play.phase in (Play.OPEN_LEAD, Play.DUEL_OPEN, Play.SCORE) or (
-            replica.play.phase is Play.OTTO and (self.seat, "otto") in replica.promises
+        return replica.play.phase in (GamePhase.OPEN_LEAD, GamePhase.DUEL_OPEN, GamePhase.SCORE) or (
+            replica.play.phase is GamePhase.OTTO and (self.seat, "otto") in replica.promises
         )
 
     def _forced(self, replica: Replica) -> m.Body | None:
         if not self.is_forced(replica):
             return None
         legal = legal_moves(replica.play, self.seat, self.secret)
-        if replica.play.phase is Play.OTTO:
+        if replica.play.phase is GamePhase.OTTO:
             said = bool(self.promised["otto"].value)
             return self.body_of(
                 replica, next(x for x in legal if isinstance(x, moves.Say) and x.otto == said)
             )[0]
         return self.body_of(replica, legal[0])[0]
 
-    def _shuffle(self, replica: Replica, deck: Deck, context: bytes) -> tuple[Deck, shuffle.Witness]:
-        return shuffle.shuffle(deck, replica.x, Drbg(tagged_hash("shuffle", self._seed, context)))
+    def _shuffle(self, replica: Replica, deck: Deck, context: bytes) -> tuple[Deck, shuffle_proof.Witness]:
+        return shuffle_proof.shuffle(deck, replica.x, Drbg(tagged_hash("shuffle", self._seed, context)))
 
     def prepare_proof(self, replica: Replica) -> bool:
         """Prove the own shuffle while the others still shuffle."""
@@ -238,7 +236,7 @@ class Speaker:
             return False
         context, before, after, witness = self._witness
         rng = Drbg(tagged_hash("shuffle proof", self._seed, context))
-        self._proof = (context, shuffle.prove(before, after, replica.x, witness, context, rng))
+        self._proof = (context, shuffle_proof.prove(before, after, replica.x, witness, context, rng))
         return True
 
     def _own_proof(self, replica: Replica) -> bytes:
@@ -261,7 +259,7 @@ class Speaker:
         hand = before.play.hands[self.seat] if before.state is not None else ()
         values: tuple[int, ...]
         match effect:
-            case Promise() if before.phase is Phase.OTTO_COMMIT:
+            case Promise() if before.phase is MatchPhase.OTTO_COMMIT:
                 what, promise, values, size = "otto", effect, (0, 1), 1
             case Played(moves.Choose(), Promise() as promise):
                 what, values, size = "number", tuple(range(10)), 1
@@ -277,7 +275,7 @@ class Speaker:
 
     def enter(self, replica: Replica) -> None:
         """What a new step means for our own secrets."""
-        if replica.phase is Phase.KEY_COMMIT:
+        if replica.phase is MatchPhase.KEY_COMMIT:
             self.secret, self.promised = Secret(), {}
             self._witness = self._proof = None
             context = replica.context("key", self.seat)
@@ -286,7 +284,7 @@ class Speaker:
             key = mul_base_secret(self._key)
             possession = proofs.prove_key(self._key, key, context, rng)
             self._key_open = m.KeyOpen(rng(32), key.encode(), possession)
-        if replica.phase in (Phase.DEAL, Phase.DRAW):
+        if replica.phase in (MatchPhase.DEAL, MatchPhase.DRAW):
             self._witness = self._proof = None
         if replica.state is not None and replica.joint is not None:  # not the state of the game before
             self._learn(replica)  # also between two draws of one turn, when the pile has to be shuffled
@@ -303,9 +301,9 @@ class Speaker:
     def close(self, before: Replica, effect: object, note: Note | None) -> None:
         """Our own move counts from the end of its step on."""
         note = note or self._recalled(effect, before)
-        if isinstance(effect, healing.HealKey) and note is not None:
+        if isinstance(effect, heal_steps.HealKey) and note is not None:
             self.promised["heal"] = note
-        if isinstance(effect, Promise) and before.phase is Phase.OTTO_COMMIT and note is not None:
+        if isinstance(effect, Promise) and before.phase is MatchPhase.OTTO_COMMIT and note is not None:
             self.promised["otto"] = note
         if not isinstance(effect, Played):
             return

@@ -15,7 +15,7 @@ from otto_protocol.rules.apply import apply
 from otto_protocol.rules.check import check
 from otto_protocol.rules.end import OTTO_POINTS, Outcome, bonuses, outcome, standings
 from otto_protocol.rules.legal import View, legal_moves, view
-from otto_protocol.rules.phases import TABLE, Event, Phase
+from otto_protocol.rules.phases import GAME_STEPS, GameEvent, GamePhase
 from otto_protocol.rules.seats import Hidden, Removal, healed, hidden, remove_seats
 from otto_protocol.rules.state import (
     ENOUGH,
@@ -25,7 +25,7 @@ from otto_protocol.rules.state import (
     Bonus,
     Cheat,
     Duel,
-    Reason,
+    EndReason,
     Secret,
     State,
     awaited,
@@ -36,19 +36,19 @@ from otto_protocol.rules.state import (
 
 __all__ = [
     "ENOUGH",
+    "GAME_STEPS",
     "HAND",
     "OTTO_POINTS",
     "SAT_OUT",
     "STALL_ROUNDS",
-    "TABLE",
     "Bonus",
     "Cheat",
     "Duel",
-    "Event",
+    "EndReason",
+    "GameEvent",
+    "GamePhase",
     "Hidden",
     "Outcome",
-    "Phase",
-    "Reason",
     "Removal",
     "Secret",
     "State",

@@ -28,14 +28,14 @@ from otto_protocol.rules.moves import (
     SeatMove,
     SitOut,
 )
-from otto_protocol.rules.phases import TABLE, Event, Phase
+from otto_protocol.rules.phases import GAME_STEPS, GameEvent, GamePhase
 from otto_protocol.rules.state import (
     ENOUGH,
     HAND,
     SAT_OUT,
     Draft,
     Duel,
-    Reason,
+    EndReason,
     State,
     clear_turn,
     clockwise,
@@ -65,7 +65,7 @@ def apply(state: State, move: Move) -> State:
     else:
         new.waiting = tuple(seat for seat in new.waiting if seat != move.seat)
         _move(new, move)
-    phase = TABLE[new.phase, type(move)]
+    phase = GAME_STEPS[new.phase, type(move)]
     if phase is not new.phase:
         enter(new, phase)
     settle(new)
@@ -160,32 +160,32 @@ def _without(slots: tuple[int, ...], gone: int) -> tuple[int, ...]:
     return tuple(slot for slot in slots if slot != gone)
 
 
-def enter(new: Draft, phase: Phase) -> None:
+def enter(new: Draft, phase: GamePhase) -> None:
     """Begin a phase: who must move in it."""
     new.phase = phase
     match phase:
-        case Phase.CHOOSE:
+        case GamePhase.CHOOSE:
             raise AssertionError("a game begins with it, by rules_state.start")
-        case Phase.LEAD | Phase.DUEL_GUESS | Phase.OPEN_LEAD:
+        case GamePhase.LEAD | GamePhase.DUEL_GUESS | GamePhase.OPEN_LEAD:
             new.waiting = (new.leader,)
-        case Phase.DUEL_LAY | Phase.DUEL_OPEN:
+        case GamePhase.DUEL_LAY | GamePhase.DUEL_OPEN:
             assert new.duel is not None
             new.waiting = (new.duel.target,)
-        case Phase.LOSE_CARD:
+        case GamePhase.LOSE_CARD:
             assert new.duel is not None
             assert new.duel.loser is not None
             new.waiting = (new.duel.loser,)
-        case Phase.ANSWER:
+        case GamePhase.ANSWER:
             new.waiting = clockwise(new.order, new.live, new.leader)
-        case Phase.EXCHANGE:
+        case GamePhase.EXCHANGE:
             new.waiting = new.entitled
-        case Phase.RESHUFFLE | Phase.DRAW | Phase.END:
+        case GamePhase.RESHUFFLE | GamePhase.DRAW | GamePhase.END:
             new.waiting = ()
-        case Phase.COLLECT:
+        case GamePhase.COLLECT:
             new.waiting = new.drew
-        case Phase.OTTO:
+        case GamePhase.OTTO:
             new.waiting = tuple(seat for seat in _round(new) if len(new.collections[seat]) >= ENOUGH)
-        case Phase.SCORE:
+        case GamePhase.SCORE:
             new.waiting = tuple(seat for seat in _round(new) if new.numbers[seat] is None)
         case _:
             assert_never(phase)
@@ -201,52 +201,52 @@ def settle(new: Draft) -> None:
     """Let everything happen that follows by itself, until somebody is awaited again."""
     while (event := _event(new)) is not None:
         _happen(new, event)
-        enter(new, TABLE[new.phase, event])
+        enter(new, GAME_STEPS[new.phase, event])
 
 
-def _event(new: Draft) -> Event | None:
+def _event(new: Draft) -> GameEvent | None:
     phase = new.phase
-    if phase is Phase.LEAD:
+    if phase is GamePhase.LEAD:
         if no_winner(new) is not None:
-            return Event.NO_WINNER
-        return None if new.hands[new.leader] else Event.NO_HAND
-    if phase is Phase.DRAW:
+            return GameEvent.NO_WINNER
+        return None if new.hands[new.leader] else GameEvent.NO_HAND
+    if phase is GamePhase.DRAW:
         if not new.draws and new.owed:
             count = min(len(new.owed), len(new.pile))
             new.draws = tuple(zip(new.owed[:count], new.pile[:count], strict=True))
             new.owed, new.pile = new.owed[count:], new.pile[count:]
         if new.draws:
             return None
-        return Event.PILE_EMPTY if new.owed else Event.ALL_DONE
-    if new.waiting or phase is Phase.RESHUFFLE or phase is Phase.END:
+        return GameEvent.PILE_EMPTY if new.owed else GameEvent.ALL_DONE
+    if new.waiting or phase is GamePhase.RESHUFFLE or phase is GamePhase.END:
         return None
-    if phase is Phase.OTTO:
+    if phase is GamePhase.OTTO:
         said = any(claim is not None for claim in new.claims)
-        return Event.OTTO_SAID if said else Event.NO_OTTO
-    return Event.ALL_DONE
+        return GameEvent.OTTO_SAID if said else GameEvent.NO_OTTO
+    return GameEvent.ALL_DONE
 
 
-def _happen(new: Draft, event: Event) -> None:
+def _happen(new: Draft, event: GameEvent) -> None:
     match event:
-        case Event.ALL_DONE:
-            if new.phase is Phase.EXCHANGE:
+        case GameEvent.ALL_DONE:
+            if new.phase is GamePhase.EXCHANGE:
                 _discard(new)
-            elif new.phase is Phase.SCORE:
+            elif new.phase is GamePhase.SCORE:
                 count_points(new)
-        case Event.NO_WINNER:
+        case GameEvent.NO_WINNER:
             new.reason = no_winner(new)
-        case Event.NO_OTTO | Event.TURN_VOID:
+        case GameEvent.NO_OTTO | GameEvent.TURN_VOID:
             clear_turn(new)
             new.turn += 1
             new.quiet += 1
             new.leader = clockwise(new.order, new.live, new.leader)[0]
-        case Event.OTTO_SAID:
+        case GameEvent.OTTO_SAID:
             first = next(seat for seat in (new.leader, *_round(new)) if new.claims[seat] is not None)
-            new.winner, new.reason = first, Reason.OTTO
+            new.winner, new.reason = first, EndReason.OTTO
             new.bonus = new.claims[first] or ()
-        case Event.DUEL_VOID:
+        case GameEvent.DUEL_VOID:
             new.duel, new.dueled = None, False
-        case Event.NO_HAND | Event.PILE_EMPTY | Event.SHUFFLE_VOID | Event.LAST_SEAT:
+        case GameEvent.NO_HAND | GameEvent.PILE_EMPTY | GameEvent.SHUFFLE_VOID | GameEvent.LAST_SEAT:
             pass
         case _:
             assert_never(event)
@@ -264,7 +264,7 @@ def _discard(new: Draft) -> None:
     new.owed = owed
 
 
-def happen(new: Draft, event: Event) -> None:
+def happen(new: Draft, event: GameEvent) -> None:
     """An event from outside the game (`rules_seats`): its effect and its transition."""
     _happen(new, event)
-    enter(new, TABLE[new.phase, event])
+    enter(new, GAME_STEPS[new.phase, event])

@@ -27,7 +27,7 @@ from otto_protocol.rules.moves import (
     SeatMove,
     SitOut,
 )
-from otto_protocol.rules.phases import TABLE
+from otto_protocol.rules.phases import GAME_STEPS
 from otto_protocol.rules.state import State
 
 
@@ -37,7 +37,7 @@ def check(state: State, move: Move) -> None:
     Neither the private fields nor the truth of what is opened are looked at: a card in a move is
     taken to be the card of its slot (the session has proven it).
     """
-    if (state.phase, type(move)) not in TABLE:
+    if (state.phase, type(move)) not in GAME_STEPS:
         _refuse(move.rule, f"{type(move).__name__} is no move of the phase {state.phase.value}")
     if state.healing:
         _refuse("R20", "the cards are not yet sorted out after a player was lost")

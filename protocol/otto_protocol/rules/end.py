@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from otto_protocol.errors import LocalError
 from otto_protocol.rules.cards import number
-from otto_protocol.rules.phases import Phase
-from otto_protocol.rules.state import ENOUGH, STALL_ROUNDS, Bonus, Cheat, Draft, Reason, State
+from otto_protocol.rules.phases import GamePhase
+from otto_protocol.rules.state import ENOUGH, STALL_ROUNDS, Bonus, Cheat, Draft, EndReason, State
 
 OTTO_POINTS = 10  # T16
 
@@ -21,14 +21,14 @@ class Outcome:
     winner: int | None
     points: tuple[int, ...]
     bonus: tuple[Bonus, ...]
-    reason: Reason
+    reason: EndReason
     cheats: tuple[Cheat, ...]
     numbers: tuple[int | None, ...]
 
 
 def outcome(state: State) -> Outcome | None:
     """The result, once the phase is END; None before."""
-    if state.phase is not Phase.END:
+    if state.phase is not GamePhase.END:
         return None
     assert state.reason is not None
     return Outcome(state.winner, state.points, state.bonus, state.reason, state.cheats, state.numbers)
@@ -75,11 +75,11 @@ def count_points(new: Draft) -> None:
     new.points, new.cheats = tuple(points), tuple(cheats)
 
 
-def no_winner(new: Draft) -> Reason | None:
+def no_winner(new: Draft) -> EndReason | None:
     """R18, R19: why this game ends here without a winner; None when it goes on."""
     if new.quiet >= STALL_ROUNDS * len(new.live):
-        return Reason.STALLED
+        return EndReason.STALLED
     hands, collections = new.hands, new.collections
     if all(len(hands[seat]) + len(collections[seat]) < ENOUGH for seat in new.live):
-        return Reason.DEAD_END
+        return EndReason.DEAD_END
     return None

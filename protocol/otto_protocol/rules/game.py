@@ -16,7 +16,7 @@ from otto_protocol.rules.cards import deck_size
 from otto_protocol.rules.end import Outcome, outcome
 from otto_protocol.rules.legal import View, legal_moves, view
 from otto_protocol.rules.moves import Drawn, Move, Reshuffled, SeatMove
-from otto_protocol.rules.phases import Phase
+from otto_protocol.rules.phases import GamePhase
 from otto_protocol.rules.seats import healed, remove_seats
 from otto_protocol.rules.state import Secret, State, start
 
@@ -77,11 +77,11 @@ class Game:
     def _deal_out(self) -> None:
         """The steps that no seat makes: drawing and shuffling the spent pile."""
         while True:
-            if self.state.phase is Phase.DRAW:
+            if self.state.phase is GamePhase.DRAW:
                 for seat, slot in self.state.draws:
                     self.secrets[seat] = self.secrets[seat].learn(slot, self.cards[slot])
                 self._apply(Drawn())
-            elif self.state.phase is Phase.RESHUFFLE:
+            elif self.state.phase is GamePhase.RESHUFFLE:
                 self.cards += shuffled(list(self.state.spent), self._rng)
                 self._apply(Reshuffled())
             else:

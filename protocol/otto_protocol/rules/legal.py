@@ -26,7 +26,7 @@ from otto_protocol.rules.moves import (
     SeatMove,
     SitOut,
 )
-from otto_protocol.rules.phases import Phase
+from otto_protocol.rules.phases import GamePhase
 from otto_protocol.rules.state import Secret, State, awaited
 
 
@@ -40,45 +40,45 @@ def legal_moves(state: State, seat: int, secret: Secret) -> list[SeatMove]:
         return []
     hand, collection, cards = state.hands[seat], state.collections[seat], secret.cards
     match state.phase:
-        case Phase.ANSWER:
+        case GamePhase.ANSWER:
             said = state.said
             answers: list[SeatMove] = [
                 Answer(seat, slot, cards[slot]) for slot in hand if number(cards[slot]) != said
             ]
             return answers or [SitOut(seat, tuple((slot, cards[slot]) for slot in hand))]
-        case Phase.LEAD:
+        case GamePhase.LEAD:
             return [*(Lead(seat, number(cards[slot]), slot) for slot in hand), *_challenges(state, seat)]
-        case Phase.EXCHANGE:
+        case GamePhase.EXCHANGE:
             return [Exchange(seat, True), Exchange(seat, False)]
-        case Phase.OPEN_LEAD:
+        case GamePhase.OPEN_LEAD:
             assert secret.lead is not None
             return [OpenLead(seat, secret.lead, cards[secret.lead])]
-        case Phase.COLLECT:
+        case GamePhase.COLLECT:
             mine = [slot for slot in hand if number(cards[slot]) == secret.number]
             if not mine:
                 return [Collect(seat, ())]
             subsets = chain.from_iterable(combinations(mine, size) for size in range(len(mine), -1, -1))
             return [Collect(seat, slots) for slots in subsets]
-        case Phase.CHOOSE:
+        case GamePhase.CHOOSE:
             return [
                 Choose(seat, tuple(slot for slot in hand if number(cards[slot]) == own), own)
                 for own in NUMBERS
             ]
-        case Phase.DUEL_LAY:
+        case GamePhase.DUEL_LAY:
             return [LayDuel(seat, slot) for slot in hand]
-        case Phase.DUEL_GUESS:
+        case GamePhase.DUEL_GUESS:
             return [Guess(seat, guess) for guess in range(len(COLOURS))]
-        case Phase.DUEL_OPEN:
+        case GamePhase.DUEL_OPEN:
             assert secret.duel is not None
             return [OpenDuel(seat, secret.duel, cards[secret.duel])]
-        case Phase.LOSE_CARD:
+        case GamePhase.LOSE_CARD:
             return [LoseCard(seat, slot, cards[slot]) for slot in collection]
-        case Phase.OTTO:
+        case GamePhase.OTTO:
             return [*_otto(state, seat, secret), Say(seat, False)]
-        case Phase.SCORE:
+        case GamePhase.SCORE:
             assert secret.number is not None
             return [Score(seat, secret.number, tuple((slot, cards[slot]) for slot in collection))]
-        case Phase.RESHUFFLE | Phase.DRAW | Phase.END:
+        case GamePhase.RESHUFFLE | GamePhase.DRAW | GamePhase.END:
             raise AssertionError("nobody is awaited")
         case _:
             assert_never(state.phase)

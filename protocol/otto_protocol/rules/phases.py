@@ -26,7 +26,7 @@ from otto_protocol.rules.moves import (
 
 
 @unique
-class Phase(Enum):
+class GamePhase(Enum):
     """What is done now. RESHUFFLE and DRAW wait for the cards, END for nothing, all others for seats."""
 
     CHOOSE = "choose"
@@ -49,7 +49,7 @@ class Phase(Enum):
 
 
 @unique
-class Event(Enum):
+class GameEvent(Enum):
     """What moves the game on besides the moves themselves."""
 
     ALL_DONE = "everybody awaited has moved"
@@ -66,11 +66,11 @@ class Event(Enum):
     __hash__ = object.__hash__
 
 
-IN_DUEL = (Phase.DUEL_LAY, Phase.DUEL_GUESS, Phase.DUEL_OPEN, Phase.LOSE_CARD)
-BEFORE_OPEN_LEAD = (Phase.LEAD, *IN_DUEL, Phase.ANSWER, Phase.OPEN_LEAD)
+IN_DUEL = (GamePhase.DUEL_LAY, GamePhase.DUEL_GUESS, GamePhase.DUEL_OPEN, GamePhase.LOSE_CARD)
+BEFORE_OPEN_LEAD = (GamePhase.LEAD, *IN_DUEL, GamePhase.ANSWER, GamePhase.OPEN_LEAD)
 
-_P, _E = Phase, Event
-TABLE: dict[tuple[Phase, type[Move] | Event], Phase] = {
+_P, _E = GamePhase, GameEvent
+GAME_STEPS: dict[tuple[GamePhase, type[Move] | GameEvent], GamePhase] = {
     (_P.CHOOSE, Choose): _P.CHOOSE,
     (_P.CHOOSE, _E.ALL_DONE): _P.LEAD,
     (_P.LEAD, Challenge): _P.DUEL_LAY,

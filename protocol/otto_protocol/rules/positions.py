@@ -8,7 +8,7 @@ from otto_protocol.errors import LocalError
 from otto_protocol.hashing import Rng, shuffled
 from otto_protocol.rules.cards import deck_size, short
 from otto_protocol.rules.game import Game
-from otto_protocol.rules.phases import Phase
+from otto_protocol.rules.phases import GamePhase
 from otto_protocol.rules.state import HAND, Secret, draft, freeze, start
 
 
@@ -46,7 +46,7 @@ def arrange(
     new.next_slot += len(top)
     new.spent = () if pile is None else tuple(free)
     new.hands, new.collections = tuple(held), tuple(laid)
-    new.phase, new.waiting = Phase.LEAD, (leader,)
+    new.phase, new.waiting = GamePhase.LEAD, (leader,)
     game = Game(freeze(new), [*cards, *top], rng)
     for seat, number in enumerate(numbers):
         slots = (*held[seat], *laid[seat])

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from otto_protocol.errors import LocalError
 from otto_protocol.rules.apply import happen, settle
 from otto_protocol.rules.end import OTTO_POINTS
-from otto_protocol.rules.phases import BEFORE_OPEN_LEAD, Event, Phase
-from otto_protocol.rules.state import ENOUGH, Draft, Reason, State, clockwise, draft, freeze
+from otto_protocol.rules.phases import BEFORE_OPEN_LEAD, GameEvent, GamePhase
+from otto_protocol.rules.state import ENOUGH, Draft, EndReason, State, clockwise, draft, freeze
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def remove_seats(state: State, gone: Iterable[int]) -> Removal:
     LocalError if the game has ended, or if nobody would be left.
     """
     leaving = frozenset(gone) & state.live
-    if state.phase is Phase.END or not leaving or leaving == state.live:
+    if state.phase is GamePhase.END or not leaving or leaving == state.live:
         raise LocalError("seats can leave a game that goes on, and not all of them")
     moved = set(_step_seats(state)) - set(state.waiting)
     new = draft(state)
@@ -48,7 +48,7 @@ def remove_seats(state: State, gone: Iterable[int]) -> Removal:
     new.live -= leaving
     new.waiting = tuple(seat for seat in new.waiting if seat in new.live)
     _spend(new, leaving)
-    if new.phase is Phase.SCORE:
+    if new.phase is GamePhase.SCORE:
         settle(new)
     elif len(new.live) == 1:
         _last_seat(new)
@@ -63,7 +63,7 @@ def _undo(new: Draft, seat: int) -> None:
     """Void what a seat has done in a simultaneous step; its cards leave with it."""
     new.answers = (*new.answers[:seat], None, *new.answers[seat + 1 :])
     new.choices = (*new.choices[:seat], None, *new.choices[seat + 1 :])
-    if new.phase is Phase.OTTO:
+    if new.phase is GamePhase.OTTO:
         new.claims = (*new.claims[:seat], None, *new.claims[seat + 1 :])
         new.numbers = (*new.numbers[:seat], None, *new.numbers[seat + 1 :])
 
@@ -99,17 +99,17 @@ def healed(state: State, pile_size: int) -> State:
 def _step_seats(state: State) -> tuple[int, ...]:
     """The live seats that a simultaneous step began with."""
     match state.phase:
-        case Phase.CHOOSE:
+        case GamePhase.CHOOSE:
             return tuple(seat for seat in state.order if seat in state.live)
-        case Phase.SCORE:
+        case GamePhase.SCORE:
             return tuple(seat for seat in state.order if seat in state.live and state.claims[seat] is None)
-        case Phase.ANSWER:
+        case GamePhase.ANSWER:
             return clockwise(state.order, state.live, state.leader)
-        case Phase.EXCHANGE:
+        case GamePhase.EXCHANGE:
             return tuple(seat for seat in state.entitled if seat in state.live)
-        case Phase.COLLECT:
+        case GamePhase.COLLECT:
             return tuple(seat for seat in state.drew if seat in state.live)
-        case Phase.OTTO:
+        case GamePhase.OTTO:
             return tuple(seat for seat in state.live if len(state.collections[seat]) >= ENOUGH)
         case _:
             return state.waiting
@@ -128,20 +128,20 @@ def _spend(new: Draft, leaving: frozenset[int]) -> None:
 
 def _last_seat(new: Draft) -> None:
     (seat,) = new.live
-    new.winner, new.reason = seat, Reason.LAST_SEAT
+    new.winner, new.reason = seat, EndReason.LAST_SEAT
     new.points = tuple(OTTO_POINTS if other == seat else 0 for other in range(new.seats))
-    happen(new, Event.LAST_SEAT)
+    happen(new, GameEvent.LAST_SEAT)
 
 
 def _in_flight(new: Draft) -> None:
     """What becomes of the turn. Nothing follows from it before `healed`."""
     if new.leader not in new.live and new.phase in BEFORE_OPEN_LEAD:
-        happen(new, Event.TURN_VOID)
+        happen(new, GameEvent.TURN_VOID)
     elif new.duel is not None and new.duel.target not in new.live:
-        happen(new, Event.DUEL_VOID)
-    elif new.phase is Phase.RESHUFFLE:
-        happen(new, Event.SHUFFLE_VOID)
-    elif new.leader not in new.live and new.phase is Phase.CHOOSE:
+        happen(new, GameEvent.DUEL_VOID)
+    elif new.phase is GamePhase.RESHUFFLE:
+        happen(new, GameEvent.SHUFFLE_VOID)
+    elif new.leader not in new.live and new.phase is GamePhase.CHOOSE:
         new.leader = clockwise(new.order, new.live, new.leader)[0]
     new.entitled = tuple(seat for seat in new.entitled if seat in new.live)
     new.drew = tuple(seat for seat in new.drew if seat in new.live)

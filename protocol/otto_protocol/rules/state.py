@@ -15,7 +15,9 @@ from typing import Never, cast
 from otto_protocol.errors import LocalError
 from otto_protocol.rules.cards import NUMBERS, deck_size
 from otto_protocol.rules.moves import Choose, LayDuel, Lead, Move
-from otto_protocol.rules.phases import Phase as Phase  # it is part of every state: importable from here too
+from otto_protocol.rules.phases import (
+    GamePhase as GamePhase,  # it is part of every state: importable from here too
+)
 
 HAND = 12  # T2
 ENOUGH = 8  # T14
@@ -40,7 +42,7 @@ class Bonus(Enum):
 
 
 @unique
-class Reason(Enum):
+class EndReason(Enum):
     """Why a game ended; the value is its key in texts."""
 
     OTTO = "otto"
@@ -113,7 +115,7 @@ class _Fields:
     order: tuple[int, ...]  # clockwise, everybody who was dealt to
     live: frozenset[int]  # those of them who are still there
     # Where the game is.
-    phase: Phase
+    phase: GamePhase
     waiting: tuple[int, ...]  # seats that must still move in this step
     leader: int
     turn: int  # turns finished or void
@@ -141,7 +143,7 @@ class _Fields:
     numbers: tuple[int | None, ...]  # by seat: the opened number
     claims: tuple[tuple[Bonus, ...] | None, ...]  # by seat: the bonuses opened with Otto, None without it
     winner: int | None
-    reason: Reason | None
+    reason: EndReason | None
     bonus: tuple[Bonus, ...]  # of the winner
     points: tuple[int, ...]  # by seat, zeros until the end
     cheats: tuple[Cheat, ...]
@@ -277,7 +279,7 @@ def start(order: Iterable[int], leader: int, decks: int = 2, seats: int | None =
         hands[seat] = tuple(range(HAND * place, HAND * (place + 1)))
     new = Draft()
     new.decks, new.seats, new.order, new.live = decks, seats, order, frozenset(order)
-    new.phase, new.waiting, new.leader, new.turn, new.quiet = Phase.CHOOSE, order, leader, 0, 0
+    new.phase, new.waiting, new.leader, new.turn, new.quiet = GamePhase.CHOOSE, order, leader, 0, 0
     new.hands, new.collections, new.known = tuple(hands), ((),) * seats, {}
     new.next_slot = deck_size(decks)
     new.pile = tuple(range(HAND * len(order), new.next_slot))

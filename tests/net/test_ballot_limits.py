@@ -11,13 +11,13 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from otto_p2p.net.frames import Game
+from otto_p2p.net.frames import MatchMessage
 from otto_p2p.net.mesh import Mesh
 from otto_p2p.storage.journal import Journal
 from otto_p2p.table import ballot_limits as allowances
 from otto_p2p.table import engine as engines
 from otto_p2p.table.ballot_limits import ANOTHER, Allowance, voter
-from otto_p2p.table.engine import Engine, Incoming, Lacking, Report, Vote
+from otto_p2p.table.engine import CallVote, Engine, Incoming, Lacking, Report
 from otto_p2p.table.table import OFTEN, RARELY, TICK, Settings, Table
 from otto_protocol.encoding import pack
 from otto_protocol.hashing import Drbg
@@ -103,7 +103,7 @@ def test_the_others_go_on_without_who_floods(three: Three) -> None:
     for _ in range(4):
         three.now += 1.0
         for seat, other in ((ANNA, BOB), (BOB, ANNA)):
-            report = three.visit(seat, Vote(frozenset({FLOOD}), True))
+            report = three.visit(seat, CallVote(frozenset({FLOOD}), True))
             three.visit(other, *(Incoming(three.keys[seat], out.data) for out in report.outgoing))
     views = [three.lab.session(seat).replica for seat in (ANNA, BOB)]
     assert [(one.view, one.live) for one in views] == [(1, (ANNA, BOB))] * 2
@@ -149,7 +149,7 @@ async def test_after_many_rounds_in_one_view_a_peer_votes_rarely(
         table = Table(Settings("Anna"), journal, Mesh(journal.identity, listeners=(), port=0, own=lambda: ()))
         asked: list[float] = []
 
-        def poke(vote: Vote) -> None:  # as if there was a reason to vote again each time
+        def poke(vote: CallVote) -> None:  # as if there was a reason to vote again each time
             if vote.again:
                 asked.append(trio.current_time())
                 table._on_vote(session, ANNA, ())
@@ -182,7 +182,7 @@ async def test_a_real_table_plays_on_through_a_flood(tmp_path: Path) -> None:
             body = m.Ballot(number, (), (), b"", 0, b"")
             data = m.wire(m.sign(cil.journal.identity, header, body))
             for peer in (anna, bob):
-                cil.mesh.send(peer.mesh.key, Game(data))
+                cil.mesh.send(peer.mesh.key, MatchMessage(data))
         turn = anna.turn
         await until(lambda: min(anna.turn, bob.turn) >= turn + 2, 60)
         records = anna.journal.records(replica.match)
