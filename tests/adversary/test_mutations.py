@@ -24,7 +24,7 @@ from otto_protocol.match import session as sessions
 from otto_protocol.match.plays import check_play
 from otto_protocol.match.replica import Replica
 from otto_protocol.match.session import Session
-from otto_protocol.rules import apply as rules_apply
+from otto_protocol.rules import apply_moves
 from tests.adversary import harness
 from tests.adversary.harness import play
 from tests.adversary.test_cheats import CHEATS
@@ -92,7 +92,7 @@ def anybody_speaks(patch: pytest.MonkeyPatch) -> None:
 
 def no_game_rules(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(rules, "check", lambda *_: None)
-    patch.setattr(rules_apply, "check", lambda *_: None)
+    patch.setattr(apply_moves, "check", lambda *_: None)
     patch.setattr(plays, "_require_own", lambda *_: None)
 
 

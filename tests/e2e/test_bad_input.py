@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from otto_p2p.cli import main
+from otto_p2p.commands import join
 from tests.e2e.program import COMMAND, PATIENCE, Terminal, address_of, environment, run, terminals
 from tests.e2e.test_play import ALONE
 

@@ -11,8 +11,8 @@ RESHUFFLE and DRAW await no seat: whoever handles the cards answers them with `R
 
 from __future__ import annotations
 
-from otto_protocol.rules.apply import apply
-from otto_protocol.rules.check import check
+from otto_protocol.rules.apply_moves import apply
+from otto_protocol.rules.check_moves import check
 from otto_protocol.rules.end import OTTO_POINTS, Outcome, bonuses, outcome, standings
 from otto_protocol.rules.legal import View, legal_moves, view
 from otto_protocol.rules.phases import GAME_STEPS, GameEvent, GamePhase

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from otto_protocol.hashing import Rng, random_below, shuffled
-from otto_protocol.rules.apply import apply
+from otto_protocol.rules.apply_moves import apply
 from otto_protocol.rules.cards import deck_size
 from otto_protocol.rules.end import Outcome, outcome
 from otto_protocol.rules.legal import View, legal_moves, view

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from otto_protocol.errors import LocalError
-from otto_protocol.rules.apply import happen, settle
+from otto_protocol.rules.apply_moves import happen, settle
 from otto_protocol.rules.end import OTTO_POINTS
 from otto_protocol.rules.phases import BEFORE_OPEN_LEAD, GameEvent, GamePhase
 from otto_protocol.rules.state import ENOUGH, Draft, EndReason, State, clockwise, draft, freeze

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeVar, assert_never
 
 from otto_protocol.rules.cards import colour, number
-from otto_protocol.rules.check import check
+from otto_protocol.rules.check_moves import check
 from otto_protocol.rules.end import bonuses, count_points, no_winner
 from otto_protocol.rules.moves import (
     Answer,
