@@ -11,6 +11,7 @@ from otto_protocol.crypto.deck import Ciphertext, decode_deck, encode_deck
 from otto_protocol.crypto.group import G, add, decode_point, neg
 from otto_protocol.match import heal_steps
 from otto_protocol.match import messages as m
+from otto_protocol.match.effects import Purpose
 from otto_protocol.match.speaker import Note
 from tests.adversary.cheats_keys import RNG, dropped, duplicate, flipped, mul_base, replaced
 from tests.adversary.harness import A, Cheat, E, Sent, Silent, Table, cheat, instead
@@ -66,7 +67,7 @@ def raised_with(change: Callable[[Table, list[Ciphertext]], None]) -> Callable[[
         change(table, raised)
         size = len(replica.deck)
         entries = (*replica.deck, *heal_steps.kept_cards(replica))
-        key, context = replica.healing.keys[session.seat], replica.context("raise", session.seat)
+        key, context = replica.heal_now.keys[session.seat], replica.context(Purpose.RAISE, session.seat)
         proof = heal.prove_raise(5, key, entries, tuple(raised), context, RNG)
         return m.Raise(encode_deck(tuple(raised[:size])), encode_deck(tuple(raised[size:])), proof)
 
@@ -103,11 +104,11 @@ def wrong_tag(table: Table, message: m.Message) -> m.Body:
     session, body = table.me, message.body
     assert isinstance(body, m.Tags)
     replica = next(r for r in (*session.history, session.replica) if r.step == message.header.step)
-    bases = heal_steps.tag_bases(replica.healing, session.seat)
+    bases = heal_steps.tag_bases(replica.heal_now, session.seat)
     data = mul_base(3).encode() + body.pile[33:]
     shares = [decode_point((data + body.hidden)[at : at + 33]) for at in range(0, 33 * len(bases), 33)]
-    key, context = replica.keys[session.seat], replica.context("tags", session.seat)
-    proof = proofs.prove_shares(session._speaker._key, key, bases, shares, context, RNG)
+    key, context = replica.keys[session.seat], replica.context(Purpose.TAGS, session.seat)
+    proof = proofs.prove_shares(session.speaker.key, key, bases, shares, context, RNG)
     return m.Tags(data, body.hidden, proof)
 
 
@@ -166,7 +167,7 @@ class HealDeck(Cheat):
         if isinstance(body, m.Shuffle) and not self.done:
             self.done = True
             deck = list(decode_deck(body.deck))
-            self.change(deck, table.me.replica.x)
+            self.change(deck, table.me.replica.joint_key)
             return m.Shuffle(encode_deck(tuple(deck))), None
         return body, note
 

@@ -14,6 +14,7 @@ from otto_protocol.crypto.group import G, Point, Q, add, decode_point, encode_sc
 from otto_protocol.encoding import encode, pack
 from otto_protocol.hashing import Drbg
 from otto_protocol.match import messages as m
+from otto_protocol.match.effects import Purpose
 from otto_protocol.match.speaker import Note
 from tests.adversary.harness import A, Cheat, E, Instead, Sent, Silent, Table, cheat, instead
 
@@ -38,12 +39,14 @@ class WrongKey(Cheat):
         self.made: m.KeyOpen | None = None
 
     def body(self, table: Table, body: m.Body, note: Note | None) -> tuple[m.Body, Note | None]:
-        replica, honest = table.me.replica, table.me._speaker._key_open
+        replica, honest = table.me.replica, table.me.speaker.key_open
         if isinstance(body, m.KeyCommit):
             assert honest is not None
             self.made = self.make(table, honest)
-            content = replica.key_commitment_content(self.made)
-            return m.KeyCommit(commit(replica.context("key", table.me.seat), content, self.made.nonce)), None
+            content = self.made.committed()
+            return m.KeyCommit(
+                commit(replica.context(Purpose.KEY, table.me.seat), content, self.made.nonce)
+            ), None
         if isinstance(body, m.KeyOpen) and self.made is not None:
             self.done = True
             return self.made, None
@@ -52,7 +55,7 @@ class WrongKey(Cheat):
 
 def others(table: Table) -> list[m.KeyOpen]:
     """What the others will open: more than a cheat can know when it commits."""
-    return [s._speaker._key_open for s in table.honest() if s._speaker._key_open is not None]
+    return [s.speaker.key_open for s in table.honest() if s.speaker.key_open is not None]
 
 
 def fresh(_table: Table) -> int:
@@ -103,7 +106,7 @@ def big_scalar(_table: Table, honest: m.KeyOpen) -> m.KeyOpen:
 def another_tables(table: Table, honest: m.KeyOpen) -> m.KeyOpen:
     elsewhere = copy.copy(table.me.replica)
     elsewhere.match = bytes(32)
-    possession = proofs.prove_key(5, mul_base(5), elsewhere.context("key", table.me.seat), RNG)
+    possession = proofs.prove_key(5, mul_base(5), elsewhere.context(Purpose.KEY, table.me.seat), RNG)
     return dataclasses.replace(honest, key=mul_base(5).encode(), possession=possession)
 
 
@@ -173,7 +176,7 @@ class Deck(Cheat):
         if isinstance(body, m.Shuffle) and not self.done:
             self.done = True
             deck = list(decode_deck(body.deck))
-            self.change(deck, table.me.replica.x)
+            self.change(deck, table.me.replica.joint_key)
             return m.Shuffle(encode_deck(tuple(deck))), None
         return body, note
 
@@ -235,11 +238,11 @@ class Proof(Cheat):
 
 def elsewhere(table: Table, _proof: bytes) -> bytes:
     """A proof that would hold for this very shuffle, made by another seat."""
-    speaker = table.me._speaker
+    speaker = table.me.speaker
     assert speaker._witness is not None
     _, before, after, witness = speaker._witness
-    context = table.me.replica.context("shuffle", (table.me.seat + 1) % 3)
-    return shuffle_proof.prove(before, after, table.me.replica.x, witness, context, RNG)
+    context = table.me.replica.context(Purpose.SHUFFLE, (table.me.seat + 1) % 3)
+    return shuffle_proof.prove(before, after, table.me.replica.joint_key, witness, context, RNG)
 
 
 def size(table: Table) -> int:
@@ -323,11 +326,11 @@ def shares_with(change: Callable[[list[Point]], object]) -> Callable[[Table, m.M
         past = next(replica for replica in reversed([*session.history, session.replica])
                     if replica.step == message.header.step)  # fmt: skip
         bases = [past.pile[slot][0] for slot in past.slots_to_share(session.seat)]
-        context = past.context("shares", session.seat)
+        context = past.context(Purpose.SHARES, session.seat)
         if len(bases) != len(shares):
             return m.Shares(proofs.joined(shares), body.proof)
         key = past.keys[session.seat]
-        proof = proofs.prove_shares(session._speaker._key, key, bases, shares, context, RNG)
+        proof = proofs.prove_shares(session.speaker.key, key, bases, shares, context, RNG)
         return m.Shares(proofs.joined(shares), proof)
 
     return changed

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from otto_protocol.crypto.commitments import commit
 from otto_protocol.hashing import tagged_hash
 from otto_protocol.match import messages as m
+from otto_protocol.match.effects import Purpose
 from otto_protocol.match.speaker import Note
 from otto_protocol.rules.cards import number
 from tests.adversary.harness import (
@@ -89,7 +90,7 @@ class ForeignLead(Cheat):
     def body(self, table: Table, body: m.Body, note: Note | None) -> tuple[m.Body, Note | None]:
         foreign = hand(table, other_than(table))[0]
         if isinstance(body, m.Lead):
-            context = table.me.replica.context("lead", table.me.seat)
+            context = table.me.replica.context(Purpose.LEAD, table.me.seat)
             return m.Lead(body.number, commit(context, foreign.to_bytes(4, "big"), NONCE)), note
         if isinstance(body, m.OpenLead):
             self.done = True
@@ -287,7 +288,7 @@ class MixedOtto(Cheat):
             return m.Choose(body.commitment, hand(table)[:8]), note
         if isinstance(body, m.OttoCommit | m.GoOn) and not self.done:
             self.done = True
-            promised = table.me._speaker.promised["number"]
+            promised = table.me.speaker.promised[Purpose.NUMBER]
             slots = table.me.replica.play.collections[table.me.seat]
             return m.Otto(b"", promised.value, promised.nonce, (), opening(table, *slots)), None
         return body, note
@@ -314,7 +315,7 @@ def false_bonus(table: Table, message: m.Message) -> m.Body:
     hidden = past.play.hands[table.me.seat]
     slot = next(slot for slot in hidden if abs(number(cards[slot]) - own) > 1)
     slots = tuple(sorted((*past.play.collections[table.me.seat], slot)))
-    return dataclasses.replace(body, bonus=(slot,), opening=table.me._speaker._open(past, slots))
+    return dataclasses.replace(body, bonus=(slot,), opening=table.me.speaker.opening(past, slots))
 
 
 @cheat("47", "a mixed collection at the end", X, start="choose", who=lambda _: 1, ends="play")
@@ -373,7 +374,7 @@ def other_answer(table: Table, message: m.Message) -> m.Body:
     past = session.history[-1] if session.replica.step != message.header.step else session.replica
     legal = [slot for slot in past.play.hands[session.seat] if slot != message.body.slot]
     slot = next(slot for slot in legal if number(session.secret.cards[slot]) != past.play.said)
-    return m.Answer(slot, session._speaker._open(past, (slot,)))
+    return m.Answer(slot, session.speaker.opening(past, (slot,)))
 
 
 cheat("49", "two answers to two peers", E, "P1", start="answer", kind=m.Answer)(

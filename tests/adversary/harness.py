@@ -360,9 +360,9 @@ def _fork(session: Session) -> Session:
         if isinstance(value, list | dict | set):
             setattr(other, name, copy.copy(value))
     other._early = {place: dict(early) for place, early in session._early.items()}
-    other._speaker = copy.copy(session._speaker)
-    other._speaker.promised = dict(session._speaker.promised)
-    other._rng = other._speaker._rng = Drbg(b"fork %d" % session.seat)
+    other.speaker = copy.copy(session.speaker)
+    other.speaker.promised = dict(session.speaker.promised)
+    other._rng = other.speaker._rng = Drbg(b"fork %d" % session.seat)
     other.ballots = copy.copy(session.ballots)
     for name, value in vars(session.ballots).items():
         if isinstance(value, list | dict | set):
@@ -669,12 +669,12 @@ def instead(
 
 def move_body(table: Table, move: moves.Move) -> m.Body:
     """The message for a move of the cheating seat, legal or not."""
-    return table.me._speaker.body_of(table.me.replica, move)[0]
+    return table.me.speaker.body_of(table.me.replica, move)[0]
 
 
 def opening(table: Table, *slots: int) -> m.Opening:
     """A valid opening of slots by the cheating seat, at the step where its session stands."""
-    return table.me._speaker._open(table.me.replica, tuple(sorted(slots)))
+    return table.me.speaker.opening(table.me.replica, tuple(sorted(slots)))
 
 
 def meant(table: Table) -> int:

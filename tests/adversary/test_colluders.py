@@ -19,6 +19,7 @@ from otto_protocol.errors import DecodeError
 from otto_protocol.hashing import Drbg
 from otto_protocol.lab import Lab
 from otto_protocol.match import messages as m
+from otto_protocol.match.effects import Purpose
 from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.session import Outgoing, Session
 from otto_protocol.match.transcript import dump
@@ -142,7 +143,7 @@ def test_the_victims_secrets_are_in_no_byte(lost: bool) -> None:
     victim = table(lost).sessions[VICTIM]
     slots = hidden(victim)
     assert len(slots) >= 8
-    key = victim._speaker._key
+    key = victim.speaker.key
     secrets = {"game key": encode_scalar(key), "seed": table(lost).seeds[VICTIM]}
     cards = card_points(76)
     for slot in slots:
@@ -155,7 +156,7 @@ def test_the_victims_secrets_are_in_no_byte(lost: bool) -> None:
         secrets[f"card of {slot}"] = cards[card].encode()[1:]
         secrets[f"text of {slot}"] = f"({slot}, {card})".encode()
         secrets[f"face of {slot}"] = f"{slot}: {card}".encode()
-    secrets["nonce of the number"] = victim._speaker.promised["number"].nonce
+    secrets["nonce of the number"] = victim.speaker.promised[Purpose.NUMBER].nonce
     everything = b"\0\0\0".join(known(lost))
     for name, secret in secrets.items():
         assert secret not in everything, name

@@ -14,6 +14,7 @@ from otto_protocol.crypto.group import G
 from otto_protocol.errors import DecodeError, PeerFault
 from otto_protocol.hashing import Drbg
 from otto_protocol.match import messages as m
+from otto_protocol.match.effects import Purpose
 from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica, Spoken, StepFaults
 from tests.adversary.harness import Table, moments
@@ -100,12 +101,12 @@ def refused(replica: Replica, seat: int, body: m.Body) -> str:
     except DecodeError:
         return "P2"
     try:
-        effect = replica.check(seat, body)
+        replica.check(seat, body)
         if isinstance(body, m.ShuffleProof):
             made = next(one for one in replica.shuffles if one.seat == seat)
             alone = copy.copy(replica)
             alone.shuffles = (made,)
-            alone._verify_shuffles({seat: effect}, RNG, None)
+            alone._verify_shuffles({seat: body.proof}, RNG, None)
         if isinstance(body, m.HealProof):
             made = next(one for one in replica.shuffles if one.seat == seat)
             alone = copy.copy(replica)
@@ -166,10 +167,13 @@ def test_a_proof_holds_at_one_place_only(kind: str, bound: str) -> None:
     if bound == "seat":
         seat = next(one for one in replica.live if one != seat)
         members = replica.roster.members
-        assert replica.context("x", seat) != replica.context("x", (seat + 1) % len(members))
+        assert replica.context(Purpose.OPEN, seat) != replica.context(Purpose.OPEN, (seat + 1) % len(members))
     if kind == "KeyOpen":  # the commitment and the possession were made one step before
-        promise = replica.promises[seat, "key"]
-        other.promises = {**replica.promises, (seat, "key"): dataclasses.replace(promise, context=bytes(32))}
+        promise = replica.promises[seat, Purpose.KEY]
+        other.promises = {
+            **replica.promises,
+            (seat, Purpose.KEY): dataclasses.replace(promise, context=bytes(32)),
+        }
     if kind == "ShuffleProof":
         made = tuple(dataclasses.replace(one, context=bytes(32)) for one in replica.shuffles)
         other.shuffles = made

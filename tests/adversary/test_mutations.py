@@ -19,9 +19,9 @@ from otto_protocol.crypto import commitments, heal, proofs, shuffle_proof
 from otto_protocol.crypto.deck import decode_deck
 from otto_protocol.crypto.group import G, decode_point
 from otto_protocol.errors import DecodeError, OttoError, PeerFault
-from otto_protocol.match import ballots, messages, plays, replica, signed_points, speaker
+from otto_protocol.match import ballots, messages, openings, otto, replica, signed_points, speaker
 from otto_protocol.match import session as sessions
-from otto_protocol.match.plays import check_play
+from otto_protocol.match.effects import Purpose
 from otto_protocol.match.replica import Replica
 from otto_protocol.match.session import Session
 from otto_protocol.rules import apply_moves
@@ -73,7 +73,7 @@ def any_number_of_shares(patch: pytest.MonkeyPatch) -> None:
         return tuple(decode_point(padded[at : at + 33]) for at in range(0, len(padded), 33))
 
     patch.setattr(replica, "many_points", lenient)
-    patch.setattr(plays, "many_points", lenient)
+    patch.setattr(openings, "many_points", lenient)
 
 
 def anybody_speaks(patch: pytest.MonkeyPatch) -> None:
@@ -85,7 +85,7 @@ def anybody_speaks(patch: pytest.MonkeyPatch) -> None:
         except PeerFault as fault:
             if fault.rule != "P3":
                 raise
-        return check_play(self, seat, body)
+        return otto.meaning(self, seat, body)
 
     patch.setattr(Replica, "check", check)
 
@@ -93,7 +93,7 @@ def anybody_speaks(patch: pytest.MonkeyPatch) -> None:
 def no_game_rules(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(rules, "check", lambda *_: None)
     patch.setattr(apply_moves, "check", lambda *_: None)
-    patch.setattr(plays, "_require_own", lambda *_: None)
+    patch.setattr(otto, "_require_own", lambda *_: None)
 
 
 def one_context(patch: pytest.MonkeyPatch) -> None:
@@ -104,7 +104,7 @@ def context_without(name: str) -> Patch:
     """Proofs are not bound to one of the things that they must be bound to."""
     honest = Replica.context
 
-    def context(self: Replica, purpose: str, seat: int) -> bytes:
+    def context(self: Replica, purpose: Purpose, seat: int) -> bytes:
         other = copy.copy(self)
         match name:
             case "seat":

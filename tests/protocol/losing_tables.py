@@ -261,7 +261,7 @@ class LosingTable(Lab):
 
     def _opened(self, replica: Replica, slot: int) -> int:
         a, b = replica.pile[slot]
-        share = add(*(mul_secret(self.sessions[seat]._speaker._key, a) for seat in replica.live))
+        share = add(*(mul_secret(self.sessions[seat].speaker.key, a) for seat in replica.live))
         assert share is not None
         return card_under((a, b), share)
 
@@ -314,6 +314,6 @@ def _copied(session: Session) -> Session:
     for name, value in vars(session.ballots).items():
         if isinstance(value, dict | set):
             setattr(other.ballots, name, copy.copy(value))
-    other._speaker = copy.copy(session._speaker)
-    other._speaker.promised = dict(session._speaker.promised)
+    other.speaker = copy.copy(session.speaker)
+    other.speaker.promised = dict(session.speaker.promised)
     return other

@@ -13,6 +13,7 @@ from otto_protocol.crypto.group import G
 from otto_protocol.errors import PeerFault
 from otto_protocol.hashing import Drbg
 from otto_protocol.match import messages as m
+from otto_protocol.match.effects import Purpose
 from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica, Spoken, StepFaults
 from tests.protocol.lab_games import RNG, all_steps, first, played, sign_at
@@ -73,14 +74,16 @@ def test_the_digest_is_of_the_contents_in_seat_order() -> None:
 
 def test_contexts_differ_by_everything_that_they_bind() -> None:
     replica = all_steps(2)[30][0]
-    contexts = {replica.context(purpose, seat) for purpose in ("open", "shares") for seat in (0, 1)}
+    contexts = {
+        replica.context(purpose, seat) for purpose in (Purpose.OPEN, Purpose.SHARES) for seat in (0, 1)
+    }
     for field, value in [
         ("match", bytes(32)), ("game", 2), ("view", 1), ("step", 0), ("digest", bytes(32)), ("joint", G),
         ("keys", {0: G, 1: G}),
     ]:  # fmt: skip
         other = copy.copy(replica)
         setattr(other, field, value)
-        contexts.add(other.context("open", 0))
+        contexts.add(other.context(Purpose.OPEN, 0))
     assert len(contexts) == 4 + 7
 
 
@@ -117,8 +120,8 @@ def test_p05_a_copied_or_broken_key() -> None:
         (G.encode(), opened.possession),
     ]:
         bad = m.KeyOpen(opened.nonce, key, possession)
-        content = start.key_commitment_content(bad)
-        promise = m.KeyCommit(commit(start.context("key", seat), content, bad.nonce))
+        content = bad.committed()
+        promise = m.KeyCommit(commit(start.context(Purpose.KEY, seat), content, bad.nonce))
         after = advance(start, {**said(start), seat: promise})
         assert fault(after, seat, bad) == "P5"
 
@@ -167,8 +170,9 @@ def test_p07_a_deck_that_is_no_shuffle() -> None:
         current = advance(replica, {seat: m.Shuffle(deck)})
         other = current.awaited()[0]
         shuffled = advance(current, {other: m.Shuffle(encode_deck(current.deck))})
+        wrong = m.ShuffleProof(bytes(9000))
         spoken = {
-            s: Spoken(sign_at(shuffled, played(2).identities[s], s, m.ShuffleProof(bytes(9000))), bytes(9000))
+            s: Spoken(sign_at(shuffled, played(2).identities[s], s, wrong), shuffled.check(s, wrong))
             for s in (0, 1)
         }
         assert faults(shuffled, spoken) == {(0, "P7"), (1, "P7")}
@@ -244,7 +248,7 @@ def test_p04_another_decision_than_the_one_committed_to() -> None:
         for seat, one in spoken.items():
             body = one.message.body
             if isinstance(body, m.Otto | m.GoOn):
-                committed = (seat, "otto") in replica.promises
+                committed = (seat, Purpose.OTTO) in replica.promises
                 assert bool(body.nonce) == committed
                 wrong = b"" if committed else bytes(32)
                 assert fault(replica, seat, dataclasses.replace(body, nonce=wrong)) == "P4"
@@ -263,7 +267,7 @@ def test_p11_a_result_is_what_the_log_gives() -> None:
         assert wrong == points or fault(replica, seat, m.Result(wrong)) == "P11"
 
 
-def laid(replica: Replica, seat: int, what: str, slot: int) -> Replica:
+def laid(replica: Replica, seat: int, what: Purpose, slot: int) -> Replica:
     """The same step, had the seat committed to this slot (under a nonce of zeros)."""
     changed = copy.copy(replica)
     promise = replica.promises[seat, what]
@@ -276,14 +280,14 @@ def test_t06_the_card_that_is_laid_is_a_card_of_the_hand() -> None:
     replica, seat, _ = first(MatchPhase.PLAY, m.OpenLead)
     for slot in (replica.play.hands[1 - seat][0], replica.play.pile[0], *replica.play.collections[seat][:1]):
         body = m.OpenLead(slot, bytes(32), m.Opening(b"", b""))
-        assert fault(laid(replica, seat, "lead", slot), seat, body) == "T6"
+        assert fault(laid(replica, seat, Purpose.LEAD, slot), seat, body) == "T6"
 
 
 def test_t12_the_duel_card_is_a_card_of_the_hand() -> None:
     replica, seat, _ = first(MatchPhase.PLAY, m.OpenDuel)
     for slot in (replica.play.hands[1 - seat][0], replica.play.collections[seat][0]):
         body = m.OpenDuel(slot, bytes(32), m.Opening(b"", b""))
-        assert fault(laid(replica, seat, "duel", slot), seat, body) == "T12"
+        assert fault(laid(replica, seat, Purpose.DUEL, slot), seat, body) == "T12"
 
 
 def test_t07_an_answer_is_a_card_of_the_hand() -> None:

@@ -7,56 +7,16 @@ shuffle proofs before anybody raises, all raise proofs before anybody gives a ta
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 from otto_protocol.crypto import heal, proofs
 from otto_protocol.crypto.deck import Ciphertext, Deck
 from otto_protocol.crypto.group import Point
 from otto_protocol.errors import PeerFault
 from otto_protocol.match import messages as m
+from otto_protocol.match.effects import HealKey, Purpose, Raised, Tagged
+from otto_protocol.match.place import Heal, Place
 from otto_protocol.match.signed_points import many_points, one_point, whole_deck
-from otto_protocol.rules.seats import Hidden
-
-if TYPE_CHECKING:
-    from otto_protocol.match.replica import Replica
-
-
-@dataclass(frozen=True, slots=True)
-class Heal:
-    """A heal under way. `hidden` are the slots; the others are filled in step by step."""
-
-    hidden: Hidden
-    keys: dict[int, Point]  # S_k by seat
-    pile: Deck = ()  # the entries of F times s
-    own: tuple[Deck, ...] = ()  # by seat: its hidden cards times s
-
-
-@dataclass(frozen=True, slots=True)
-class HealKey:
-    """A HEAL_PROVE message: the shuffle proof (bytes) and the fresh key."""
-
-    proof: bytes
-    key: Point
-
-
-@dataclass(frozen=True, slots=True)
-class Raised:
-    """A RAISE message: every entry of F, and every survivor's hidden card in order of seat and slot."""
-
-    pile: Deck
-    hidden: Deck
-
-
-@dataclass(frozen=True, slots=True)
-class Tagged:
-    """A TAGS message: a share for every entry of F, and for each hidden card of the seat itself."""
-
-    pile: tuple[Point, ...]
-    own: tuple[Point, ...]
-
-
-Given = HealKey | Raised | Tagged
 
 
 def kept_slots(state: Heal) -> tuple[int, ...]:
@@ -64,26 +24,26 @@ def kept_slots(state: Heal) -> tuple[int, ...]:
     return tuple(slot for slots in state.hidden.kept for slot in sorted(slots))
 
 
-def kept_cards(replica: Replica) -> Deck:
+def kept_cards(place: Place) -> Deck:
     """What is raised beside F: (a, b less the others' shares), an encryption under the owner's key alone."""
-    return tuple(replica.held[slot] for slot in kept_slots(replica.healing))
+    return tuple(place.held[slot] for slot in kept_slots(place.heal_now))
 
 
-def check(replica: Replica, seat: int, body: m.HealProof | m.Raise | m.Tags) -> Given:
+def check(place: Place, seat: int, body: m.HealProof | m.Raise | m.Tags) -> HealKey | Raised | Tagged:
     """What a message of a heal says; raises PeerFault. (The shuffle proofs are verified when all are there.)"""
-    state = replica.healing
+    state = place.heal_now
     match body:
         case m.HealProof():
             key = one_point(seat, "P12", body.key)
-            if not proofs.check_key(key, body.possession, replica.context("heal key", seat)):
+            if not proofs.check_key(key, body.possession, place.context(Purpose.HEAL_KEY, seat)):
                 raise PeerFault(seat, "P12", "no proof of possession of the healing key")
             return HealKey(body.proof, key)
         case m.Raise():
-            kept = kept_cards(replica)
-            pile = whole_deck(seat, "P13", body.pile, len(replica.deck))
+            kept = kept_cards(place)
+            pile = whole_deck(seat, "P13", body.pile, len(place.deck))
             hidden = whole_deck(seat, "P13", body.hidden, len(kept))
-            context = replica.context("raise", seat)
-            entries, raised = (*replica.deck, *kept), (*pile, *hidden)
+            context = place.context(Purpose.RAISE, seat)
+            entries, raised = (*place.deck, *kept), (*pile, *hidden)
             if not heal.check_raise(state.keys[seat], entries, raised, body.proof, context):
                 raise PeerFault(seat, "P13", "the proof of the raised cards does not hold")
             return Raised(pile, hidden)
@@ -95,7 +55,7 @@ def check(replica: Replica, seat: int, body: m.HealProof | m.Raise | m.Tags) -> 
             bases = tag_bases(state, seat)
             shares = (*tagged.pile, *tagged.own)
             if not proofs.check_shares(
-                replica.keys[seat], bases, shares, body.proof, replica.context("tags", seat)
+                place.keys[seat], bases, shares, body.proof, place.context(Purpose.TAGS, seat)
             ):
                 raise PeerFault(seat, "P14", "the proof of the tags does not hold")
             return tagged
@@ -124,11 +84,11 @@ def take_raised(state: Heal, given: Mapping[int, Raised]) -> Heal:
     return replace(state, pile=pile, own=tuple(own))
 
 
-def new_pile(replica: Replica, given: Mapping[int, Tagged]) -> tuple[Ciphertext, ...]:
+def new_pile(place: Place, given: Mapping[int, Tagged]) -> tuple[Ciphertext, ...]:
     """After TAGS: the entries of F that nobody holds, in order."""
-    state = replica.healing
+    state = place.heal_now
     pile_tags = heal.tags(state.pile, [one.pile for one in given.values()])
     own_tags = [tag for seat, one in sorted(given.items()) for tag in heal.tags(state.own[seat], [one.own])]
     found = heal.match(pile_tags, own_tags)
     assert isinstance(found, heal.TagMatch), found  # a bug of ours: stop, and blame nobody
-    return tuple(replica.deck[place] for place in found.pile)
+    return tuple(place.deck[number] for number in found.pile)

@@ -65,6 +65,10 @@ class KeyOpen:
     key: Annotated[bytes, Exactly(POINT)]
     possession: Proof
 
+    def committed(self) -> bytes:
+        """What the `KeyCommit` before it commits to, under `nonce`."""
+        return self.key + self.possession
+
 
 @dataclass(frozen=True, slots=True)
 class Shuffle:
@@ -285,6 +289,12 @@ KINDS: tuple[type[Body], ...] = (
     HealProof, Raise, Tags, Ballot, Leave,
 )  # fmt: skip
 """The kind number on the wire is the place in this tuple."""
+
+MOVES: tuple[type[Body], ...] = (
+    Choose, Challenge, LayDuel, Guess, OpenDuel, LoseCard, Lead, Answer, SitOut, OpenLead, Exchange, Collect,
+    Otto, GoOn, Score,
+)  # fmt: skip
+"""The moves of the game, which `otto` translates."""
 
 VOTES = (Ballot, Leave)
 """These are about the table itself: they belong to a view, not to a step."""

@@ -75,13 +75,7 @@ SPEAKERS: dict[MatchPhase, Row] = {
     MatchPhase.SHUFFLE: Row(Who.SHUFFLER, (m.Shuffle,)),
     MatchPhase.PROVE: Row(Who.ALL, (m.ShuffleProof,)),
     MatchPhase.DEAL: Row(Who.ALL, (m.Shares,)),
-    MatchPhase.PLAY: Row(
-        Who.PLAYERS,
-        (
-            m.Choose, m.Challenge, m.LayDuel, m.Guess, m.OpenDuel, m.LoseCard, m.Lead, m.Answer, m.SitOut,
-            m.OpenLead, m.Exchange, m.Collect, m.Otto, m.GoOn, m.Score,
-        ),
-    ),
+    MatchPhase.PLAY: Row(Who.PLAYERS, m.MOVES),
     MatchPhase.OTTO_COMMIT: Row(Who.CONTENDERS, (m.OttoCommit,)),
     MatchPhase.RESHUFFLE: Row(Who.SHUFFLER, (m.Shuffle,)),
     MatchPhase.REPROVE: Row(Who.ALL, (m.ShuffleProof,)),
@@ -144,9 +138,7 @@ for _phase in MatchPhase:
     if _phase in BEFORE_DEAL:
         TRANSITIONS[_phase, MatchEvent.RESTART] = MatchPhase.KEY_COMMIT
         TRANSITIONS[_phase, MatchEvent.DESERTED] = MatchPhase.OVER
-        if (
-            _phase is not MatchPhase.KEY_COMMIT
-        ):  # from here on a new start would draw the lot and the cards anew
+        if _phase is not MatchPhase.KEY_COMMIT:  # from here on a new start would draw lot and cards anew
             TRANSITIONS[_phase, MatchEvent.REPEAT] = _phase
     elif _phase is MatchPhase.RESULT:
         TRANSITIONS[_phase, MatchEvent.AGAIN] = MatchPhase.RESULT

@@ -15,35 +15,32 @@ from typing import Self
 from otto_protocol import rules
 from otto_protocol.crypto import deck as cards
 from otto_protocol.crypto import proofs, shuffle_proof
-from otto_protocol.crypto.deck import Ciphertext, Deck
+from otto_protocol.crypto.deck import Ciphertext
 from otto_protocol.crypto.group import Point, add
-from otto_protocol.errors import PeerFault
+from otto_protocol.errors import OttoError, PeerFault
 from otto_protocol.hashing import Drbg, Rng, random_below, shuffled, tagged_hash
-from otto_protocol.match import heal_steps, phases
+from otto_protocol.match import heal_steps, otto, phases
 from otto_protocol.match import messages as m
+from otto_protocol.match.effects import (
+    Countersigned,
+    Effect,
+    HealKey,
+    NewDeck,
+    OpenedKey,
+    Played,
+    Promise,
+    ProofBytes,
+    Purpose,
+    Raised,
+    ShareBatch,
+    Tagged,
+    all_of,
+)
 from otto_protocol.match.phases import MatchEvent, MatchPhase, Who
-from otto_protocol.match.plays import Played, Promise, check_play
+from otto_protocol.match.place import Heal, Place, Shuffled
 from otto_protocol.match.signed_points import many_points, one_point, whole_deck
-from otto_protocol.roster import Roster
-from otto_protocol.rules import moves
-from otto_protocol.rules.end import Outcome
-from otto_protocol.rules.end import outcome as outcome_of
-from otto_protocol.rules.seats import healed, hidden, remove_seats
-from otto_protocol.rules.state import GamePhase, State
-from otto_protocol.rules.state import start as start_game
-
-
-@dataclass(frozen=True, slots=True)
-class Shuffled:
-    """One seat's shuffle, waiting for its proof: the context is that of the step in which it was made."""
-
-    seat: int
-    context: bytes
-    before: Deck
-    after: Deck
-
-
-Effect = bytes | Point | Deck | tuple[Point, ...] | Promise | Played | heal_steps.Given | None
+from otto_protocol.rules import GamePhase, moves
+from otto_protocol.rules.cards import deck_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +51,7 @@ class Spoken:
     effect: Effect
 
 
-class StepFaults(Exception):
+class StepFaults(OttoError):
     """Faults that show only when a step is complete; `faults` names every culprit."""
 
     def __init__(self, faults: tuple[PeerFault, ...]) -> None:
@@ -62,35 +59,8 @@ class StepFaults(Exception):
         self.faults = faults
 
 
-class Replica:
-    """The public state at the start of a step. Treat as immutable."""
-
-    def __init__(self, roster: Roster) -> None:
-        self.roster = roster
-        self.match = roster.match_id()
-        self.view = 0
-        self.step = 0
-        self.digest = tagged_hash("start", self.match)
-        self.phase = MatchPhase.KEY_COMMIT
-        self.live: tuple[int, ...] = tuple(range(len(roster.members)))
-        self.game = 1
-        self.order: tuple[int, ...] = ()
-        self.table_number = 0
-        self.totals: tuple[int, ...] = (0,) * len(roster.members)
-        self.results: tuple[Outcome, ...] = ()
-        self.keys: dict[int, Point] = {}
-        self.joint: Point | None = None
-        self.deck: Deck = ()
-        self.shuffles: tuple[Shuffled, ...] = ()
-        self.committed = (0, 0, b"")  # view, step and digest at which all keys of this game were committed to
-        self.promises: dict[tuple[int, str], Promise] = {}
-        self.decided_turn = 0  # the turn that the promises about Otto belong to
-        self.pile: dict[int, Ciphertext] = {}  # slots of the draw pile: (a, b) under the joint key
-        self.held: dict[int, Ciphertext] = {}  # slots that have an owner: (a, b - everybody else's shares)
-        self.state: State | None = None
-        self.heal: heal_steps.Heal | None = None
-
-    # -- who speaks ---------------------------------------------------------------------------------
+class Replica(Place):
+    """The public state at the start of a step, and the way to the next one. Treat as immutable."""
 
     def awaited(self) -> tuple[int, ...]:
         """The seats that must speak before this step is complete, ascending."""
@@ -98,65 +68,15 @@ class Replica:
             case Who.ALL:
                 return self.live
             case Who.SHUFFLER:
-                return (self._shufflers()[len(self.shuffles)],)
+                return (self.shufflers()[len(self.shuffles)],)
             case Who.DEALERS:
                 return tuple(seat for seat in self.live if self.slots_to_share(seat))
             case Who.PLAYERS:
-                return tuple(sorted(rules.awaited(self.play)))
+                return otto.awaited(self)
             case Who.CONTENDERS:
-                return tuple(sorted(s for s in rules.awaited(self.play) if (s, "otto") not in self.promises))
+                return otto.undecided(self)
             case Who.NOBODY:
                 return ()
-
-    @property
-    def play(self) -> State:
-        """The state of the game; there is one from the opened keys on."""
-        assert self.state is not None
-        return self.state
-
-    @property
-    def x(self) -> Point:
-        """The joint key of this game."""
-        assert self.joint is not None
-        return self.joint
-
-    @property
-    def healing(self) -> heal_steps.Heal:
-        """The heal under way."""
-        assert self.heal is not None
-        return self.heal
-
-    def _shufflers(self) -> tuple[int, ...]:
-        return tuple(seat for seat in self.order if seat in self.live)
-
-    def dealt_slots(self) -> dict[int, int]:
-        """Slot -> owner, of the cards that the current DEAL or DRAW gives out."""
-        if self.phase is MatchPhase.DRAW:
-            return {slot: seat for seat, slot in self.play.draws}
-        return {slot: seat for seat in self.live for slot in self.play.hands[seat]}
-
-    def slots_to_share(self, seat: int) -> tuple[int, ...]:
-        """The slots for which `seat` owes a share in this step: the dealt ones of others, ascending."""
-        return tuple(sorted(slot for slot, owner in self.dealt_slots().items() if owner != seat))
-
-    # -- contexts ------------------------------------------------------------------------------------
-
-    def context(self, purpose: str, seat: int) -> bytes:
-        """32 bytes that bind a proof or commitment to version, match, game, view, step, log, seat and keys."""
-        return tagged_hash(
-            "context",
-            purpose.encode(),
-            self.match,
-            b"".join(n.to_bytes(4, "big") for n in (self.game, self.view, self.step, seat)),
-            self.digest,
-            self.roster.members[seat].key,
-            self.joint.encode() if self.joint is not None else b"",
-            self.keys[seat].encode() if seat in self.keys else b"",
-        )
-
-    def key_commitment_content(self, body: m.KeyOpen) -> bytes:
-        """What KEY_COMMIT commits to."""
-        return body.key + body.possession
 
     # -- one message ---------------------------------------------------------------------------------
 
@@ -166,42 +86,43 @@ class Replica:
             raise PeerFault(seat, "P3", f"{type(body).__name__} in {self.phase.value}")
         match body:
             case m.KeyCommit():
-                return Promise(self.context("key", seat), body.commitment)
+                return Promise(Purpose.KEY, self.context(Purpose.KEY, seat), body.commitment)
             case m.KeyOpen():
                 return self._check_key(seat, body)
             case m.Shuffle():
-                return whole_deck(seat, "P6", body.deck, len(self.deck))
+                return NewDeck(whole_deck(seat, "P6", body.deck, len(self.deck)))
             case m.ShuffleProof():
-                return body.proof
+                return ProofBytes(body.proof)
             case m.Shares():
                 return self._check_shares(seat, body)
             case m.OttoCommit():
-                return Promise(self.context("otto", seat), body.commitment)
+                return Promise(Purpose.OTTO, self.context(Purpose.OTTO, seat), body.commitment)
             case m.Result():
                 if body.points != self.result_points():
                     raise PeerFault(seat, "P11", "another result than the log gives")
-                return None
+                return Countersigned()
             case m.HealProof() | m.Raise() | m.Tags():
                 return heal_steps.check(self, seat, body)
             case _:
-                return check_play(self, seat, body)
+                return otto.meaning(self, seat, body)
 
-    def _check_key(self, seat: int, body: m.KeyOpen) -> Point:
-        promise = self.promises[seat, "key"]
-        if not promise.kept_by(self.key_commitment_content(body), body.nonce):
+    def _check_key(self, seat: int, body: m.KeyOpen) -> OpenedKey:
+        promise = self.promises[seat, Purpose.KEY]
+        if not promise.kept_by(body.committed(), body.nonce):
             raise PeerFault(seat, "P4", "the opened key is not the committed one")
         key = one_point(seat, "P5", body.key)
         if not proofs.check_key(key, body.possession, promise.context):
             raise PeerFault(seat, "P5", "no proof of possession of the key")
-        return key
+        return OpenedKey(key)
 
-    def _check_shares(self, seat: int, body: m.Shares) -> tuple[Point, ...]:
+    def _check_shares(self, seat: int, body: m.Shares) -> ShareBatch:
         slots = self.slots_to_share(seat)
         shares = many_points(seat, "P8", body.shares, len(slots))
         bases = [self.pile[slot][0] for slot in slots]
-        if not proofs.check_shares(self.keys[seat], bases, shares, body.proof, self.context("shares", seat)):
+        context = self.context(Purpose.SHARES, seat)
+        if not proofs.check_shares(self.keys[seat], bases, shares, body.proof, context):
             raise PeerFault(seat, "P9", "the proof of the shares does not hold")
-        return shares
+        return ShareBatch(shares)
 
     # -- the end of a step -----------------------------------------------------------------------------
 
@@ -245,62 +166,61 @@ class Replica:
         effects = {seat: spoken[seat].effect for seat in sorted(spoken)}
         match self.phase:
             case MatchPhase.KEY_COMMIT:
-                self._promise("key", effects)
+                self._promise(effects)
                 self.committed = (self.view, self.step, self.digest)
                 return MatchEvent.SPOKEN
             case MatchPhase.KEY_OPEN:
-                self._open_keys(effects, before.lot({seat: one.message for seat, one in spoken.items()}))
+                self._open_keys(
+                    all_of(OpenedKey, effects),
+                    before.lot({seat: one.message for seat, one in spoken.items()}),
+                )
                 return MatchEvent.SPOKEN
             case MatchPhase.SHUFFLE | MatchPhase.RESHUFFLE | MatchPhase.HEAL_SHUFFLE:
-                ((seat, deck),) = effects.items()
-                self._shuffle(seat, deck, before)
-                done = len(self.shuffles) == len(self._shufflers())
+                ((seat, new),) = all_of(NewDeck, effects).items()
+                made = Shuffled(seat, before.context(Purpose.SHUFFLE, seat), self.deck, new.deck)
+                self.deck, self.shuffles = new.deck, (*self.shuffles, made)
+                done = len(self.shuffles) == len(self.shufflers())
                 return MatchEvent.SPOKEN if done else MatchEvent.NEXT_SHUFFLER
             case MatchPhase.PROVE:
-                self._verify_shuffles(effects, rng, trusted)
-                self.pile = dict(enumerate(self.deck))
+                self._verify_shuffles(_proofs(effects), rng, trusted)
+                self._number_pile(0, self.deck)
                 return MatchEvent.SPOKEN
             case MatchPhase.REPROVE:
-                self._verify_shuffles(effects, rng, trusted)
-                first = self.play.next_slot
-                self.pile = {first + place: entry for place, entry in enumerate(self.deck)}
+                self._verify_shuffles(_proofs(effects), rng, trusted)
+                self._number_pile(self.play.next_slot, self.deck)
                 return self._play_on(moves.Reshuffled())
             case MatchPhase.DEAL:
-                self._give_out(before, effects)
+                self._give_out(before, all_of(ShareBatch, effects))
                 return MatchEvent.SPOKEN
             case MatchPhase.DRAW:
-                self._give_out(before, effects)
+                self._give_out(before, all_of(ShareBatch, effects))
                 return self._play_on(moves.Drawn())
             case MatchPhase.PLAY:
                 return self._play_step(effects)
             case MatchPhase.OTTO_COMMIT:
-                self._promise("otto", effects)
+                self._promise(effects)
                 return MatchEvent.SPOKEN
             case MatchPhase.RESULT:
                 return self._next_game()
             case MatchPhase.HEAL_PROVE:
-                keys = {seat: one for seat, one in effects.items() if isinstance(one, heal_steps.HealKey)}
+                keys = all_of(HealKey, effects)
                 self._verify_shuffles({seat: one.proof for seat, one in keys.items()}, rng, trusted)
-                self.heal = heal_steps.take_keys(self.healing, keys)
+                self.heal = heal_steps.take_keys(self.heal_now, keys)
                 return MatchEvent.SPOKEN
             case MatchPhase.RAISE:
-                raised = {seat: one for seat, one in effects.items() if isinstance(one, heal_steps.Raised)}
-                self.heal = heal_steps.take_raised(self.healing, raised)
+                self.heal = heal_steps.take_raised(self.heal_now, all_of(Raised, effects))
                 return MatchEvent.SPOKEN
             case MatchPhase.TAGS:
-                tagged = {seat: one for seat, one in effects.items() if isinstance(one, heal_steps.Tagged)}
-                return self._healed(heal_steps.new_pile(before, tagged))
+                return self._healed(heal_steps.new_pile(before, all_of(Tagged, effects)))
             case MatchPhase.OVER:
                 raise AssertionError(self.phase)
 
-    def _promise(self, what: str, effects: Mapping[int, Effect]) -> None:
-        self.promises = dict(self.promises)
-        for seat, promise in effects.items():
-            assert isinstance(promise, Promise)
-            self.promises[seat, what] = promise
+    def _promise(self, effects: Mapping[int, Effect]) -> None:
+        promises = {(seat, one.purpose): one for seat, one in all_of(Promise, effects).items()}
+        self.promises = {**self.promises, **promises}
 
-    def _open_keys(self, effects: Mapping[int, Effect], lot: bytes) -> None:
-        keys = {seat: key for seat, key in effects.items() if isinstance(key, Point)}
+    def _open_keys(self, opened: Mapping[int, OpenedKey], lot: bytes) -> None:
+        keys = {seat: one.key for seat, one in opened.items()}
         joint = add(*keys.values())
         if joint is None:  # nobody could aim at this: every key was committed to before any was seen
             raise StepFaults(tuple(PeerFault(seat, "P5", "the keys add up to nothing") for seat in keys))
@@ -308,31 +228,25 @@ class Replica:
         if not self.order:
             self.order = tuple(shuffled(list(self.live), Drbg(tagged_hash("seat order", lot))))
             self.table_number = int.from_bytes(tagged_hash("table words", lot)[:5], "big") >> 7
-        seats = self._shufflers()
+        seats = self.shufflers()
         leader = seats[random_below(len(seats), Drbg(tagged_hash("leader", lot)))]
-        self.state = start_game(seats, leader, self.roster.rules.decks, len(self.roster.members))
+        self.state = rules.start(seats, leader, self.roster.rules.decks, len(self.roster.members))
         self.promises = {}
         self.pile, self.held = {}, {}
-        self._open_deck(tuple(range(76 * self.roster.rules.decks)))
+        self._open_deck(tuple(range(deck_size(self.roster.rules.decks))))
 
     def _open_deck(self, card_ids: tuple[int, ...]) -> None:
-        self.deck = cards.open_deck(card_ids, self.x)
+        self.deck = cards.open_deck(card_ids, self.joint_key)
         self.shuffles = ()
 
-    def _shuffle(self, seat: int, deck: Effect, before: Replica) -> None:
-        assert isinstance(deck, tuple)
-        made = Shuffled(seat, before.context("shuffle", seat), self.deck, deck)  # type: ignore[arg-type]
-        self.shuffles = (*self.shuffles, made)
-        self.deck = made.after
+    def _number_pile(self, first: int, entries: tuple[Ciphertext, ...]) -> None:
+        """The entries become the draw pile, the slots numbered from `first` on: `rules` counts the same way."""
+        self.pile = {first + place: entry for place, entry in enumerate(entries)}
 
-    def _verify_shuffles(self, effects: Mapping[int, Effect], rng: Rng, trusted: int | None) -> None:
+    def _verify_shuffles(self, given: Mapping[int, bytes], rng: Rng, trusted: int | None) -> None:
         checked = [made for made in self.shuffles if made.seat != trusted]
-        chain = []
-        for made in checked:
-            proof = effects[made.seat]
-            assert isinstance(proof, bytes)
-            chain.append((made.before, made.after, proof, made.context))
-        verdicts = shuffle_proof.check_chain(self.x, chain, rng)
+        chain = [(made.before, made.after, given[made.seat], made.context) for made in checked]
+        verdicts = shuffle_proof.check_chain(self.joint_key, chain, rng)
         faults = tuple(
             PeerFault(made.seat, "P7", "the shuffle proof does not hold")
             for made, valid in zip(checked, verdicts, strict=True)
@@ -342,13 +256,11 @@ class Replica:
             raise StepFaults(faults)
         self.shuffles = ()
 
-    def _give_out(self, before: Replica, effects: Mapping[int, Effect]) -> None:
+    def _give_out(self, before: Replica, effects: Mapping[int, ShareBatch]) -> None:
         """Move the dealt slots from the pile to their owners, less the shares of everybody else."""
         given: dict[int, list[Point]] = {}
-        for seat, shares in effects.items():
-            assert isinstance(shares, tuple)
-            for slot, share in zip(before.slots_to_share(seat), shares, strict=True):
-                assert isinstance(share, Point)
+        for seat, batch in effects.items():
+            for slot, share in zip(before.slots_to_share(seat), batch.shares, strict=True):
                 given.setdefault(slot, []).append(share)
         self.pile, self.held = dict(self.pile), dict(self.held)
         for slot in before.dealt_slots():
@@ -362,15 +274,12 @@ class Replica:
         return self._what_now()
 
     def _apply(self, effects: Mapping[int, Effect]) -> None:
-        self.promises = dict(self.promises)
-        state = self.play
-        for seat, played in effects.items():
-            assert isinstance(played, Played)
+        promises, state = dict(self.promises), self.play
+        for seat, played in all_of(Played, effects).items():
             if played.promise is not None:
-                what = {moves.Choose: "number", moves.Lead: "lead", moves.LayDuel: "duel"}[type(played.move)]
-                self.promises[seat, what] = played.promise
+                promises[seat, played.promise.purpose] = played.promise
             state = rules.apply(state, played.move)
-        self.state = state
+        self.promises, self.state = promises, state
 
     def _play_on(self, move: moves.Move) -> MatchEvent:
         self.state = rules.apply(self.play, move)
@@ -378,25 +287,11 @@ class Replica:
 
     def _what_now(self) -> MatchEvent:
         if self.play.turn != self.decided_turn:  # a leader without a hand goes straight to OTTO again (R10)
-            self.promises = {key: p for key, p in self.promises.items() if key[1] != "otto"}
+            self.promises = {key: one for key, one in self.promises.items() if key[1] is not Purpose.OTTO}
             self.decided_turn = self.play.turn
-        match self.play.phase:
-            case GamePhase.DRAW:
-                return MatchEvent.CARDS_DUE
-            case GamePhase.RESHUFFLE:
-                self._open_deck(tuple(sorted(self.play.spent)))
-                return MatchEvent.PILE_EMPTY
-            case GamePhase.OTTO:
-                waiting = [seat for seat in rules.awaited(self.play) if (seat, "otto") not in self.promises]
-                return (
-                    MatchEvent.CONTESTED
-                    if waiting and len(rules.awaited(self.play)) > 1
-                    else MatchEvent.SPOKEN
-                )
-            case GamePhase.END:
-                return MatchEvent.FINISHED
-            case _:
-                return MatchEvent.SPOKEN
+        if self.play.phase is GamePhase.RESHUFFLE:
+            self._open_deck(tuple(sorted(self.play.spent)))
+        return otto.what_now(self)
 
     # -- losing seats --------------------------------------------------------------------------------
 
@@ -420,25 +315,24 @@ class Replica:
         if before.phase in phases.BEFORE_DEAL:
             if gone or before.phase is MatchPhase.KEY_COMMIT:
                 return self._start_again()
-            return (
-                MatchEvent.REPEAT
-            )  # who has seen the lot, or its hand, must not get another one for nothing
+            # Whoever has seen the lot, or its hand, must not get another one for nothing.
+            return MatchEvent.REPEAT
         if before.phase is MatchPhase.PLAY:
             self._apply(effects)
         elif before.phase is MatchPhase.OTTO_COMMIT:
-            self._promise("otto", effects)
+            self._promise(effects)
         if gone:
             self.joint = add(*(self.keys[seat] for seat in self.live))
             assert self.joint is not None, "proven keys do not add up to nothing"
-            self.state = remove_seats(self.play, gone).state
+            self.state = rules.remove_seats(self.play, gone).state
         if not self.play.healing:
             return self._what_now()
-        dealt = hidden(self.play)
-        self.heal = heal_steps.Heal(dealt, {})
+        dealt = rules.hidden(self.play)
+        self.heal = Heal(dealt, {})
         if not dealt.dead:
             return self._healed(())
         public = {*self.play.spent, *self.play.known.values()}
-        self._open_deck(tuple(card for card in range(76 * self.play.decks) if card not in public))
+        self._open_deck(tuple(card for card in range(deck_size(self.play.decks)) if card not in public))
         return MatchEvent.HEAL
 
     def _start_again(self) -> MatchEvent:
@@ -450,23 +344,13 @@ class Replica:
         return MatchEvent.RESTART
 
     def _healed(self, pile: tuple[Ciphertext, ...]) -> MatchEvent:
-        first = self.play.next_slot
-        self.pile = {first + place: entry for place, entry in enumerate(pile)}
-        self.state = healed(self.play, len(pile))
+        self._number_pile(self.play.next_slot, pile)
+        self.state = rules.healed(self.play, len(pile))
         self.heal = None
         return self._what_now()
 
-    # -- the end of a game ---------------------------------------------------------------------------
-
-    def result_points(self) -> tuple[int, ...]:
-        """The points of each seat in the game that has just ended."""
-        outcome = outcome_of(self.play)
-        assert outcome is not None
-        return tuple(outcome.points)
-
     def _next_game(self) -> MatchEvent:
-        outcome = outcome_of(self.play)
-        assert outcome is not None
+        outcome = self.outcome()
         self.results = (*self.results, outcome)
         self.totals = tuple(a + b for a, b in zip(self.totals, outcome.points, strict=True))
         if self.game >= self.roster.rules.games or len(self.live) < 2:
@@ -474,6 +358,10 @@ class Replica:
         self.game += 1
         self.keys, self.joint = {}, None
         return MatchEvent.ANOTHER_GAME
+
+
+def _proofs(effects: Mapping[int, Effect]) -> dict[int, bytes]:
+    return {seat: one.proof for seat, one in all_of(ProofBytes, effects).items()}
 
 
 def _digest_after(view: int, step: int, digest: bytes, contents: list[bytes]) -> bytes:

@@ -18,7 +18,9 @@ from otto_protocol.encoding import MAX_UINT, pack, unpack
 from otto_protocol.errors import DecodeError, IllegalMove, LocalError, PeerFault
 from otto_protocol.hashing import Rng
 from otto_protocol.match import messages as m
+from otto_protocol.match import otto
 from otto_protocol.match.ballots import Ballots
+from otto_protocol.match.effects import Effect, Played, Purpose
 from otto_protocol.match.events import (
     Convicted,
     Conviction,
@@ -32,14 +34,13 @@ from otto_protocol.match.events import (
     Voted,
 )
 from otto_protocol.match.phases import MatchPhase
-from otto_protocol.match.plays import Played
 from otto_protocol.match.proposals import Contradiction, Final
 from otto_protocol.match.replica import Replica, Spoken, StepFaults
 from otto_protocol.match.speaker import Note, Speaker
 from otto_protocol.match.transcript import Transcript
 from otto_protocol.roster import PROTOCOL_VERSION, Start
 from otto_protocol.rules import moves
-from otto_protocol.rules.legal import View, legal_moves
+from otto_protocol.rules.legal import View
 from otto_protocol.rules.legal import view as view_of
 from otto_protocol.rules.state import Secret, State
 
@@ -106,7 +107,7 @@ class Session:
         self.ballots = Ballots(self.replica.live, self.seat)
         self._identity = identity
         self._rng = rng
-        self._speaker = Speaker(self.seat, seed, rng)
+        self.speaker = Speaker(self.seat, seed, rng)
         self._past: list[_Past] = []
         self._spoken: dict[int, Spoken] = {}
         self._seen: dict[tuple[int, int, int], m.Message] = {}  # (view, step, seat) -> the content we know
@@ -117,7 +118,7 @@ class Session:
         self._own: dict[tuple[int, int], m.Message] = {}
         self._notes: dict[tuple[int, int], Note] = {}
         self._suspects: frozenset[int] = frozenset()
-        self._speaker.enter(self.replica)
+        self.speaker.enter(self.replica)
 
     # -- what is going on ----------------------------------------------------------------------------
 
@@ -132,7 +133,7 @@ class Session:
     @property
     def secret(self) -> Secret:
         """What this seat alone knows of the cards."""
-        return self._speaker.secret
+        return self.speaker.secret
 
     @property
     def history(self) -> list[Replica]:
@@ -214,33 +215,32 @@ class Session:
 
     def decisions(self) -> list[moves.SeatMove]:
         """What the player may do now; empty when it is not this seat's decision."""
-        replica = self.replica
-        if replica.phase not in (MatchPhase.PLAY, MatchPhase.OTTO_COMMIT) or not self._may_speak():
-            return []
-        if self._speaker.is_forced(replica):
-            return []
-        return list(legal_moves(replica.play, self.seat, self.secret))
+        return otto.decisions(self.replica, self.seat, self.secret) if self._may_speak() else []
 
     def act(self, move: moves.Move) -> None:
         """Make a move of our own. Raises IllegalMove, or LocalError when it is not our turn."""
         if move not in self.decisions():
-            self._explain_refusal(move)
-        self._say(*self._speaker.body_of(self.replica, move))
+            raise self._refusal(move)
+        self._say(*self.speaker.body_of(self.replica, move))
 
-    def _explain_refusal(self, move: moves.Move) -> None:
+    def _refusal(self, move: moves.Move) -> LocalError:
+        """Why a move that is not among the decisions cannot be made."""
         if not self.decisions():
-            raise LocalError("there is nothing to decide now")
-        rules.check(self.replica.play, moves.public(move))
-        raise IllegalMove(move.rule, "this move is not possible with these cards")
+            return LocalError("there is nothing to decide now")
+        try:
+            rules.check(self.replica.play, moves.public(move))
+        except IllegalMove as error:
+            return error
+        return IllegalMove(move.rule, "this move is not possible with these cards")
 
     def work(self) -> bool:
         """Do the next thing that needs no decision; False when there is none. May take tens of milliseconds."""
         replica = self.replica
-        if self._speaker.prepare_proof(replica):
+        if self.speaker.prepare_proof(replica):
             return True
         if not self._may_speak() or (self.at_first_deal and not self.may_deal):
             return False
-        said = self._speaker.automatic(replica)
+        said = self.speaker.automatic(replica)
         if said is None:
             return False
         self._say(*said)
@@ -275,9 +275,9 @@ class Session:
 
     def _forget_secret(self) -> bytes:
         """Forget the fresh secret of a heal, here and (by what is returned) in the journal."""
-        self._speaker.promised.pop("heal")
+        self.speaker.promised.pop(Purpose.HEAL_KEY)
         for past in self._past:
-            past.speaker.promised.pop("heal", None)
+            past.speaker.promised.pop(Purpose.HEAL_KEY, None)
         place = max(place for place, kept in self._own.items() if isinstance(kept.body, m.HealProof))
         self._notes.pop(place, None)
         return m.wire(self._own[place])
@@ -367,10 +367,10 @@ class Session:
                 return replica if replica.digest == header.previous else None
         return None
 
-    def _accept(self, message: m.Message, effect: object) -> None:
+    def _accept(self, message: m.Message, effect: Effect) -> None:
         header = message.header
         self._seen[header.view, header.step, header.seat] = message
-        self._spoken[header.seat] = Spoken(message, effect)  # type: ignore[arg-type]
+        self._spoken[header.seat] = Spoken(message, effect)
         move = effect.move if isinstance(effect, Played) else None
         self.events.append(Heard(header.seat, self.replica.phase, move))
 
@@ -395,13 +395,13 @@ class Session:
     def _finish_step(self, said: tuple[m.Signed, ...], after: Replica) -> None:
         """Leave the step that is complete, or that a view change ends."""
         before, own = self.replica, self._spoken.get(self.seat)
-        self._past.append(_Past(before, self._spoken, self._speaker.snapshot()))
+        self._past.append(_Past(before, self._spoken, self.speaker.snapshot()))
         del self._past[:-KEPT]
         self.log.append(said)
         self.replica, self._spoken = after, {}
         if own is not None:
-            self._speaker.close(before, own.effect, self._notes.get((before.view, before.step)))
-        self._speaker.enter(after)
+            self.speaker.close(before, own.effect, self._notes.get((before.view, before.step)))
+        self.speaker.enter(after)
 
     def _take_early(self) -> None:
         """Place what came too early for the steps before."""
@@ -433,7 +433,7 @@ class Session:
             return
         if step < self.replica.step:
             here = _Undone(
-                step, self.replica, list(self._past), list(self.log), self._spoken, self._speaker.snapshot()
+                step, self.replica, list(self._past), list(self.log), self._spoken, self.speaker.snapshot()
             )
             if not self._is_settled(here) and self._go_back(step, None):
                 before = self._undone
@@ -456,7 +456,7 @@ class Session:
         there, self._undone = self._undone, None
         assert there is not None
         self.replica, self._past, self.log = there.replica, there.past, there.log
-        self._spoken, self._speaker = there.spoken, there.speaker
+        self._spoken, self.speaker = there.spoken, there.speaker
         self._take_early()
 
     def _go_back(self, step: int, digest: bytes | None) -> bool:
@@ -470,7 +470,7 @@ class Session:
             ):
                 del self._past[place:]
                 del self.log[step:]
-                self.replica, self._speaker = replica, past.speaker
+                self.replica, self.speaker = replica, past.speaker
                 self._spoken = {seat: one for seat, one in past.spoken.items() if seat not in self.convicted}
                 return True
         return False
@@ -632,7 +632,7 @@ class Session:
         said += [signed for signed in evidence if signed.content not in logged]
         said += [ballot.signed for ballot in self.ballots.all()]
         self._spoken, self._undone = standing, None
-        self._speaker.drop_shuffle()
+        self.speaker.drop_shuffle()
         self._view_ends.append(before.step)
         self._finish_step(tuple(said), after)
         self._voted[before.view] = self.ballots
