@@ -9,7 +9,8 @@ from otto_p2p.net.frames import decode_frame, encode_frame
 from otto_protocol.encoding import decode, encode
 from otto_protocol.errors import DecodeError
 from otto_protocol.hashing import Drbg
-from otto_protocol.lobby.record import Here, OtherVersion, name_problem, open_here
+from otto_protocol.lobby.names import name_problem
+from otto_protocol.lobby.record import Here, OtherVersion, open_here
 from otto_protocol.match import messages as m
 from otto_protocol.match.audit import audit, judge
 from otto_protocol.match.transcript import dump, load

@@ -26,7 +26,7 @@ from otto_p2p.net.mesh import Mesh
 from otto_p2p.net.streams import LinkError, dial_tcp
 from otto_p2p.texts.safe import safe
 from otto_protocol.crypto.identity import IdentityKey
-from otto_protocol.lobby.record import name_problem
+from otto_protocol.lobby.names import name_problem
 from otto_protocol.roster import MAX_NAME, PROTOCOL_VERSION
 
 TELL_SECONDS = 1.0  # between two reports to another doctor

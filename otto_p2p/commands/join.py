@@ -27,12 +27,14 @@ from otto_p2p.table.peer import Network, Screen, companions, run_peer
 from otto_p2p.table.table import Settings
 from otto_p2p.updates import Controls, Update
 from otto_protocol.errors import LocalError
-from otto_protocol.lobby.record import name_problem, seats_limit
-from otto_protocol.roster import MAX_NAME, MAX_SEATS, TableRules
+from otto_protocol.limits import MAX_DECKS, MAX_SEATS
+from otto_protocol.lobby.names import name_problem
+from otto_protocol.roster import MAX_NAME, TableRules
+from otto_protocol.rules import most_players
 
 STDIN, STDOUT = 0, 1
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
-MAX_DECKS, MAX_GAMES, MAX_TURN_SECONDS = 4, 99, 3600
+MAX_GAMES, MAX_TURN_SECONDS = 99, 3600
 
 
 class UsageError(LocalError):
@@ -105,7 +107,7 @@ def _seats(players: int | None, bots: int, decks: int) -> int | None:
         raise UsageError(_("Otto is for 2 to 10 players, not {n} (rule R2)").format(n=players))
     if not 0 <= bots < MAX_SEATS:
         raise UsageError(_("--bots is 0 to 9, not {n}").format(n=bots))
-    wanted, most = max(players or 0, bots + 1), seats_limit(decks)
+    wanted, most = max(players or 0, bots + 1), most_players(decks)
     if wanted > most:
         raise UsageError(
             ngettext(

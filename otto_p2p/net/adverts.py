@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from otto_p2p.net.addresses import Address
-from otto_protocol.lobby.record import name_problem
-from otto_protocol.roster import MAX_NAME, MAX_SEATS, PROTOCOL_VERSION
+from otto_protocol.limits import MAX_SEATS
+from otto_protocol.lobby.names import name_problem
+from otto_protocol.roster import MAX_NAME, PROTOCOL_VERSION
 
 SERVICE_TYPE = "_otto-p2p._tcp.local."
 MAX_TITLE = 63  # bytes of UTF-8

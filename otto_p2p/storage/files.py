@@ -66,7 +66,7 @@ def load_key(path: Path) -> IdentityKey:
         raise JournalError(
             _("{path} is damaged: an identity key has {n} bytes").format(path=path, n=PRIVATE_BYTES)
         )
-    return IdentityKey.from_bytes(secret)
+    return IdentityKey(secret)
 
 
 def write_mark(descriptor: int, commits: int) -> None:

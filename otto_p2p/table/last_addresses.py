@@ -12,7 +12,7 @@ from otto_p2p.net.mesh import Mesh
 from otto_p2p.storage.journal import Journal
 from otto_protocol.encoding import AtMost, pack, unpack
 from otto_protocol.errors import DecodeError
-from otto_protocol.roster import MAX_SEATS
+from otto_protocol.limits import MAX_SEATS
 
 _NAME = "addresses"
 

@@ -5,12 +5,13 @@ value (non-minimal ints, repeated map keys), so after decoding the value is enco
 
 Frozen dataclasses are encoded as the array of their fields in declaration order; the type hints say
 what is accepted (`Annotated[int, Max(9)]`, `Annotated[bytes, Exactly(33)]`, `Annotated[str, AtMost(63)]`,
-`Annotated[tuple[X, ...], AtMost(10)]`, nested dataclasses, `bool` as 0 or 1).
+`Annotated[tuple[X, ...], AtMost(10)]`, nested dataclasses, `bool` as 0 or 1, an IntEnum that counts from 0).
 """
 
 from __future__ import annotations
 
 import dataclasses
+import enum
 import functools
 import types
 import typing
@@ -150,6 +151,8 @@ def _field(hint: Any) -> _Field:
         hint = hint.__origin__
     if hint is bool:
         return _flag()
+    if isinstance(hint, type) and issubclass(hint, enum.IntEnum):
+        return _member(hint)
     if hint is int:
         return _number(next((limit.value for limit in limits if isinstance(limit, Max)), MAX_UINT))
     if hint is bytes:
@@ -192,6 +195,12 @@ def _number(most: int) -> _Field:
         return value
 
     return _Field(read, read, f"uint <= {most}")
+
+
+def _member(kind: type[enum.IntEnum]) -> _Field:
+    assert [member.value for member in kind] == list(range(len(kind))), "a field has the bound of its numbers"
+    number = _number(len(kind) - 1)
+    return _Field(lambda value: kind(number.read(value)), int, number.text)
 
 
 def _octets(least: int, most: int) -> _Field:

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from otto_protocol.encoding import AtMost, Exactly, Max, pack
 from otto_protocol.hashing import tagged_hash
+from otto_protocol.limits import MAX_DECKS, MAX_SEATS
 
 PROTOCOL_VERSION = 1
 RULES_VERSION = 1
-MAX_SEATS = 10
 MAX_NAME = 40  # bytes of UTF-8
 
 Key = Annotated[bytes, Exactly(32)]
@@ -24,7 +24,7 @@ Name = Annotated[str, AtMost(MAX_NAME)]
 class TableRules:
     """What a table agrees on before the first card: R1, R17, turn clock (seconds, 0 for none), memory aid."""
 
-    decks: Annotated[int, Max(4)] = 2
+    decks: Annotated[int, Max(MAX_DECKS)] = 2
     games: Annotated[int, Max(99)] = 1
     turn_seconds: Annotated[int, Max(3600)] = 120
     memory_aid: bool = True  # whether screens may show which cards were seen: a promise, nobody can check it

@@ -18,7 +18,7 @@ from proof_vectors import heals, key_proofs, share_proofs, shuffles
 from vector_parts import File, Vector, file, flipped, point, refused, scalar, seed, text, texts
 
 from otto_protocol.crypto import commitments, identity, proofs, shuffle_proof
-from otto_protocol.crypto.deck import MAX_CARDS, card_points
+from otto_protocol.crypto.deck import card_points
 from otto_protocol.crypto.group import (
     LAMBDA,
     G,
@@ -32,6 +32,7 @@ from otto_protocol.crypto.group import (
 )
 from otto_protocol.encoding import Value, encode
 from otto_protocol.hashing import Drbg, random_below, shuffled, tagged_hash
+from otto_protocol.limits import MAX_CARDS
 
 ED25519_P = 2**255 - 19
 ED25519_L = 2**252 + 27742317777372353535851937790883648493
@@ -227,7 +228,7 @@ def group() -> File:
 
 def signatures() -> File:
     """Ed25519: keys, signatures, and keys and signatures that are refused."""
-    key = identity.IdentityKey.from_bytes(seed("identity"))
+    key = identity.IdentityKey(seed("identity"))
     signature = key.sign("greeting", b"one", b"two")
     good: Vector = {
         "name": "a signature",
@@ -239,7 +240,7 @@ def signatures() -> File:
         "signature": signature.hex(),
     }
     R, s = signature[:32], int.from_bytes(signature[32:], "little")
-    other = identity.IdentityKey.from_bytes(seed("another identity"))
+    other = identity.IdentityKey(seed("another identity"))
     changes: list[tuple[str, Vector]] = [
         ("another tag", {"tag": "greetings"}),
         ("a part moved", {"parts": [b"onet".hex(), b"wo".hex()]}),

@@ -100,7 +100,7 @@ def test_cheat_2_join_beyond_what_the_table_holds() -> None:
 def sealed(record: Here, identity: IdentityKey, members: tuple[Member, ...]) -> Here:
     """The record of somebody who has signed READY for these members."""
     here = dataclasses.replace(
-        record, counter=record.counter + 1, ready=int(Ready.YES), stage=int(Stage.SEALED), members=members
+        record, counter=record.counter + 1, ready=Ready.YES, stage=Stage.SEALED, members=members
     )
     roster = here.roster()
     assert roster is not None

@@ -160,7 +160,7 @@ async def test_a_match_that_all_others_have_ended_can_be_left(
     stored = back.journal.recall("lobby")
     assert stored is not None
     memory = unpack(Memory, stored)  # as if it was killed just after its deal
-    back.journal.remember("lobby", pack(replace(memory, here=replace(memory.here, stage=int(Stage.DEALT)))))
+    back.journal.remember("lobby", pack(replace(memory, here=replace(memory.here, stage=Stage.DEALT))))
     async with running([*others, back]):
         await until(lambda: back.ended)
         assert back.ended is not None

@@ -7,9 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from otto_protocol.crypto.deck import (
-    CARDS_PER_DECK,
     CIPHERTEXT_BYTES,
-    MAX_CARDS,
     card_of,
     card_points,
     decode_deck,
@@ -20,6 +18,7 @@ from otto_protocol.crypto.deck import (
 from otto_protocol.crypto.group import G, add, hash_to_group, mul_base_secret, mul_secret, neg, random_scalar
 from otto_protocol.errors import DecodeError
 from otto_protocol.hashing import Drbg
+from otto_protocol.limits import CARDS_PER_DECK, MAX_CARDS
 
 KEYS = [random_scalar(Drbg(bytes([seat]))) for seat in range(3)]
 X = add(*(mul_base_secret(key) for key in KEYS))

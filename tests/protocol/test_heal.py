@@ -49,8 +49,8 @@ class Table:
         for slot in self.hands[seat]:
             a, b = self.deck[slot]
             shares = [mul_secret(key, a) for other, key in enumerate(self.keys) if other != seat]
-            entries.append(heal.own_entry((a, b), shares))
-        return [entry for entry in entries if entry is not None]
+            entries.append((a, must(partial(b, shares))))
+        return entries
 
 
 @dataclasses.dataclass
@@ -148,14 +148,6 @@ def test_the_new_pile_is_the_old_one_and_the_gone_hand(seats: int, cards: int, e
     kept = [table.card(slot) for seat in healed.alive for slot in table.hands[seat]]
     assert [new_card(place) for place in healed.result.dead] == kept
     assert sorted((*healed.result.dead, *healed.result.pile)) == list(range(cards))
-
-
-def test_the_own_entry_is_the_card_under_the_owners_key_alone() -> None:
-    for seat in range(4):
-        for slot, (a, b) in zip(TABLE.hands[seat], TABLE.own(seat), strict=True):
-            assert a == TABLE.deck[slot][0]
-            assert card_of(must(partial(b, [mul_secret(TABLE.keys[seat], a)]))) == TABLE.card(slot)
-    assert heal.own_entry((G, G), [G]) is None
 
 
 def test_a_tag_is_the_card_times_the_sum_of_all_secrets() -> None:

@@ -30,13 +30,13 @@ from otto_protocol.lobby.record import (
     name_problem,
     open_here,
     seating_rank,
-    seats_limit,
     sign_here,
     sign_ready,
     terms_problem,
 )
 from otto_protocol.lobby.seating import Lack, seated
 from otto_protocol.roster import Member, Roster, Start, TableRules
+from otto_protocol.rules import most_players
 
 IDENTITIES = [IdentityKey.generate(Drbg(bytes([number]))) for number in range(12)]
 KEYS = [identity.public for identity in IDENTITIES]
@@ -140,8 +140,8 @@ def test_the_largest_record_fits() -> None:
         addresses=("a" * 80,) * 8,
         table=bytes(16),
         seated=tuple(member.key for member in members),
-        stage=int(Stage.PLAYING),
-        ready=int(Ready.YES),
+        stage=Stage.PLAYING,
+        ready=Ready.YES,
         members=members,
     )
     roster = here.roster()
@@ -249,7 +249,7 @@ def test_names() -> None:
 
 
 def test_terms() -> None:
-    assert [seats_limit(decks) for decks in (1, 2, 3, 4)] == [5, 10, 10, 10]
+    assert [most_players(decks) for decks in (1, 2, 3, 4)] == [5, 10, 10, 10]
     assert terms_problem(Terms(1, 5, TableRules(decks=1))) is None
     assert terms_problem(Terms(1, 6, TableRules(decks=1))) is not None
 

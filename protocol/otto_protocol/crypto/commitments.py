@@ -5,7 +5,6 @@ from __future__ import annotations
 from otto_protocol.hashing import tagged_hash
 
 NONCE_BYTES = 32
-COMMITMENT_BYTES = 32
 
 
 def commit(context: bytes, content: bytes, nonce: bytes) -> bytes:

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 
 from otto_protocol.crypto.group import POINT_BYTES, G, Point, add, decode_point, hash_to_group, neg
 from otto_protocol.errors import DecodeError
+from otto_protocol.limits import MAX_CARDS
 
-CARDS_PER_DECK = 76
-MAX_CARDS = 4 * CARDS_PER_DECK
 CIPHERTEXT_BYTES = 2 * POINT_BYTES
 
 Ciphertext = tuple[Point, Point]
@@ -37,7 +36,7 @@ def card_points(count: int) -> tuple[Point, ...]:
     """The points M_0 .. M_(count-1), distinct, the same for every table; ValueError beyond 304.
 
     Cards with equal faces have different ids and points. Nobody knows a discrete logarithm of one to the base
-    of another: section 8 of docs/protocol.md would leak every card.
+    of another: a known one would leak every card.
     """
     if not 0 <= count <= MAX_CARDS:
         raise ValueError(f"at most {MAX_CARDS} cards")

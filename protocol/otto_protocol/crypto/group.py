@@ -189,12 +189,6 @@ def mul(k: int, point: Point) -> Point | None:
     return Point(_power(k, point._parsed)) if k else None
 
 
-def mul_base(k: int) -> Point | None:
-    """k times G, for any int k."""
-    k %= Q
-    return Point(_power_base(k)) if k else None
-
-
 def mul_secret(k: int, point: Point) -> Point:
     """k times a point in constant time, for a secret k. Raises ValueError unless 1 <= k < Q."""
     return Point(_powers_secret((k,), (point,))[0])

@@ -1,6 +1,6 @@
 """Healing: the arithmetic that makes a new draw pile when a player is gone, and tells nobody anything.
 
-docs/protocol.md, "Heal", in its order. `F` is the deck of all hidden cards under the survivors' key, shuffled
+docs/protocol.md, "Healing", in its order. `F` is the deck of all hidden cards under the survivors' key, shuffled
 by all of them; `own` are the survivors' hidden cards, each as the encryption under its owner's key alone.
 
     raise_entries  every survivor: s_k times every entry of F and of own, with one proof to S_k = s_k G
@@ -23,16 +23,6 @@ from otto_protocol.crypto.deck import Ciphertext, Deck, partial
 from otto_protocol.crypto.group import Point, add, mul_each_secret
 from otto_protocol.crypto.proofs import check_shares, prove_shares
 from otto_protocol.hashing import Rng
-
-
-def own_entry(slot: Ciphertext, others_shares: Sequence[Point]) -> Ciphertext | None:
-    """A dealt slot as an encryption under its owner's key: (a, b - the shares of all others, the gone seats'
-    too).
-
-    None if that is the identity: no verified slot and shares make it so.
-    """
-    B = partial(slot[1], others_shares)
-    return None if B is None else (slot[0], B)
 
 
 def raise_entries(s: int, entries: Sequence[Ciphertext]) -> Deck:

@@ -35,6 +35,7 @@ class IdentityKey:
     """The public key, 32 bytes."""
 
     def __init__(self, secret: bytes) -> None:
+        """The key of 32 secret bytes (RFC 8032, section 5.1.5); raises DecodeError for another length."""
         if len(secret) != PRIVATE_BYTES:
             raise DecodeError("an identity key has 32 bytes")
         self._secret = secret
@@ -45,11 +46,6 @@ class IdentityKey:
     def generate(cls, rng: Rng) -> IdentityKey:
         """A new key from 32 bytes of `rng`."""
         return cls(rng(PRIVATE_BYTES))
-
-    @classmethod
-    def from_bytes(cls, secret: bytes) -> IdentityKey:
-        """The key of 32 secret bytes (RFC 8032, section 5.1.5); raises DecodeError for another length."""
-        return cls(secret)
 
     def to_bytes(self) -> bytes:
         """The 32 secret bytes, for the key file."""
@@ -65,7 +61,7 @@ class IdentityKey:
 
 def verify(public: bytes, signature: bytes, tag: str, *parts: bytes) -> bool:
     """Whether `public` signed tagged_hash(tag, *parts); False also for a key that is refused."""
-    key = _parsed(public)
+    key = parsed(public)
     if key is None or len(signature) != SIGNATURE_BYTES:
         return False
     try:
@@ -73,12 +69,6 @@ def verify(public: bytes, signature: bytes, tag: str, *parts: bytes) -> bool:
     except InvalidSignature:
         return False
     return True
-
-
-def check_public(public: bytes) -> None:
-    """Raises DecodeError if `public` is not 32 bytes of a key that is accepted."""
-    if _parsed(public) is None:
-        raise DecodeError("not an acceptable Ed25519 public key")
 
 
 def fingerprint(public: bytes) -> str:
@@ -115,7 +105,8 @@ _SMALL_ORDER_Y = _small_order_y()
 
 
 @functools.lru_cache(maxsize=KEYS_REMEMBERED)
-def _parsed(public: bytes) -> Ed25519PublicKey | None:
+def parsed(public: bytes) -> Ed25519PublicKey | None:
+    """The key of these bytes, or None for one that is refused."""
     if len(public) != PUBLIC_BYTES:
         return None
     y = int.from_bytes(public, "little") & ((1 << 255) - 1)

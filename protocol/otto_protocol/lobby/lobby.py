@@ -13,6 +13,7 @@ from typing import Self
 
 from otto_protocol.errors import LocalError
 from otto_protocol.hashing import tagged_hash
+from otto_protocol.limits import MAX_SEATS
 from otto_protocol.lobby.actions import (
     MAX_SPENT,
     Abandoned,
@@ -24,7 +25,7 @@ from otto_protocol.lobby.actions import (
     Spent,
     Started,
 )
-from otto_protocol.lobby.attempts import all_have, attempt_is_over, certificate, game_is_lost
+from otto_protocol.lobby.names import name_problem
 from otto_protocol.lobby.neighbours import Neighbours
 from otto_protocol.lobby.record import (
     MAX_COUNT,
@@ -34,21 +35,24 @@ from otto_protocol.lobby.record import (
     Signer,
     Stage,
     Terms,
-    name_problem,
-    seats_limit,
     sign_ready,
     terms_problem,
 )
 from otto_protocol.lobby.seating import (
     Obstacle,
+    all_have,
+    attempt_is_over,
     better_table,
+    certificate,
+    game_is_lost,
     is_full_without,
     obstacles,
     ready_here,
     seated,
     would_seal,
 )
-from otto_protocol.roster import MAX_SEATS, PROTOCOL_VERSION, RULES_VERSION, Roster, TableRules
+from otto_protocol.roster import PROTOCOL_VERSION, RULES_VERSION, Roster, TableRules
+from otto_protocol.rules import most_players
 
 
 class Lobby:
@@ -79,7 +83,7 @@ class Lobby:
         if (problem := name_problem(name)) is not None:
             raise LocalError(f"the name {name!r} cannot be used: {problem}")
         if seats is None:
-            seats = seats_limit(rules.decks) if rules.decks >= 1 else MAX_SEATS
+            seats = most_players(rules.decks) if rules.decks >= 1 else MAX_SEATS
         terms = Terms(1, seats, rules)
         if (problem := terms_problem(terms)) is not None:
             raise LocalError(problem)
@@ -110,8 +114,8 @@ class Lobby:
             reached=1,
             indirect=indirect,
             automatic=automatic > 0,
-            ready=int(Ready.NO),
-            stage=int(Stage.LOBBY),
+            ready=Ready.NO,
+            stage=Stage.LOBBY,
             members=(),
             ready_signature=b"",
         )
@@ -179,7 +183,7 @@ class Lobby:
     @property
     def stage(self) -> Stage:
         """How far this peer is."""
-        return Stage(self._me.stage)
+        return self._me.stage
 
     @property
     def roster(self) -> Roster | None:
@@ -262,7 +266,7 @@ class Lobby:
         if ready != Ready.NO and self._me.stage != Stage.LOBBY:
             return ()
         done = self._give_up(Cause.OWN_WISH)
-        self._me = replace(self._me, ready=int(ready))
+        self._me = replace(self._me, ready=ready)
         return (*done, *self._settle())
 
     def set_rules(self, rules: TableRules, seats: int | None = None) -> tuple[Action, ...]:
@@ -272,7 +276,7 @@ class Lobby:
         """
         self._require_free()
         if seats is None:
-            seats = min(self._me.terms.seats, seats_limit(rules.decks))
+            seats = min(self._me.terms.seats, most_players(rules.decks))
         terms = Terms(self._me.terms.version + 1, seats, rules)
         if (problem := terms_problem(terms)) is not None:
             raise LocalError(problem)
@@ -281,7 +285,7 @@ class Lobby:
         if terms.version > MAX_COUNT:
             raise LocalError("the rules of this table were changed too often; open another one")
         done = self._give_up(Cause.OWN_WISH)
-        self._me = replace(self._me, terms=terms, ready=int(Ready.NO))
+        self._me = replace(self._me, terms=terms, ready=Ready.NO)
         return (*done, *self._settle())
 
     def set_addresses(self, addresses: tuple[str, ...]) -> tuple[Action, ...]:
@@ -300,7 +304,7 @@ class Lobby:
         self._resting = True
         done = self._give_up(Cause.OWN_WISH)
         if self._me.stage == Stage.LOBBY:
-            self._me = replace(self._me, ready=int(Ready.NO))
+            self._me = replace(self._me, ready=Ready.NO)
         return (*done, *self._settle())
 
     def wake(self) -> tuple[Action, ...]:
@@ -321,7 +325,7 @@ class Lobby:
         """
         if not self.may_reach(stage):
             raise LocalError(f"not all of the roster are ready for the stage {stage.name}")
-        self._me = replace(self._me, stage=int(stage))
+        self._me = replace(self._me, stage=stage)
         return self._settle(always=True)
 
     def abandon(self, key: bytes = b"") -> tuple[Action, ...]:
@@ -344,7 +348,7 @@ class Lobby:
         """
         self._resting = self._automatic > 0
         if self._me.stage != Stage.LOBBY:
-            self._me = replace(self._to_lobby(), ready=int(Ready.NO), pinned=True)
+            self._me = replace(self._to_lobby(), ready=Ready.NO, pinned=True)
         return self._settle()
 
     # Inside
@@ -379,7 +383,7 @@ class Lobby:
                 ready = Ready.YES if self._wants_to_play(listed, there) else Ready.NO
             elif ready == Ready.WITHOUT and not set(listed) <= set(me.seated):
                 ready = Ready.YES
-        self._me = replace(me, seated=listed, reached=reached, ready=int(ready))
+        self._me = replace(me, seated=listed, reached=reached, ready=ready)
 
     def _wants_to_play(self, listed: tuple[bytes, ...], there: Mapping[bytes, Here]) -> bool:
         """Whether a built-in player is ready: enough people sit here, its owner is not to be left out."""
@@ -426,7 +430,7 @@ class Lobby:
             pinned=any(record.pinned for record in people),
             terms=terms,
             round=max(self._spent.get(me.table, -1) + 1, *(record.round for record in people), 0),
-            ready=me.ready if terms.value() == me.terms.value() else int(Ready.NO),
+            ready=me.ready if terms.value() == me.terms.value() else Ready.NO,
         )
         return ()
 
@@ -454,7 +458,7 @@ class Lobby:
             round=0,
             seated=(),
             reached=0,
-            ready=me.ready if keeps else int(Ready.NO),
+            ready=me.ready if keeps else Ready.NO,
         )
         return (Moved(table, full),)
 
@@ -472,7 +476,7 @@ class Lobby:
             del self._spent[next(iter(self._spent))]
         self._me = replace(
             self._me,
-            stage=int(Stage.SEALED),
+            stage=Stage.SEALED,
             members=roster.members,
             ready_signature=sign_ready(self._identity, roster),
         )
@@ -500,7 +504,7 @@ class Lobby:
         return replace(
             self._me,
             round=min(self._me.round + 1, MAX_COUNT),
-            stage=int(Stage.LOBBY),
+            stage=Stage.LOBBY,
             members=(),
             ready_signature=b"",
         )

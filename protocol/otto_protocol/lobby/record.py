@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import unicodedata
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Annotated, Protocol
@@ -17,9 +16,9 @@ from otto_protocol.crypto.identity import verify
 from otto_protocol.encoding import AtMost, Max, decode, from_value, pack, unpack
 from otto_protocol.errors import DecodeError
 from otto_protocol.hashing import tagged_hash
+from otto_protocol.limits import MAX_SEATS
+from otto_protocol.lobby.names import name_problem
 from otto_protocol.roster import (
-    MAX_NAME,
-    MAX_SEATS,
     PROTOCOL_VERSION,
     RULES_VERSION,
     Key,
@@ -31,27 +30,15 @@ from otto_protocol.roster import (
     TableId,
     TableRules,
 )
+from otto_protocol.rules import table_problem
 
 MAX_HERE = 3072  # bytes of a signed record
 MAX_ADDRESSES = 8
 MAX_ADDRESS = 80  # bytes of one address hint
 MAX_COUNT = 2**32 - 1  # of rounds and of versions of the table's terms
-MAX_MARKS = 3  # combining marks on one letter
 
 HERE_TAG = "here"
 READY_TAG = "ready"
-
-_EMOJI_PART = ("So", "Sk")
-_EMOJI_STYLE = "\ufe0f"  # variation selector 16
-_ZERO_WIDTH_JOINER = "\u200d"
-# Characters that show nothing although their category is a letter, a mark, a symbol or "unassigned" (Unicode:
-# Default_Ignorable_Code_Point, and the blank Braille pattern). Other unassigned ones are taken: which are
-# unassigned depends on the Unicode tables of each peer.
-_INVISIBLE = (
-    frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2065\u2800\u3164\uffa0")
-    | frozenset(map(chr, (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xFFF0, 0xFFF9))))
-    | frozenset(map(chr, range(0xE0000, 0xE1000)))
-)
 
 
 class Stage(IntEnum):
@@ -122,8 +109,8 @@ class Here:
     reached: Annotated[int, Max(2**MAX_SEATS - 1)]  # bit i: I have a link to seated[i]
     indirect: bool  # this player also plays with people that only others can reach
     automatic: bool  # a built-in player's seat: it is ready by itself, and nobody asks for its consent
-    ready: Annotated[int, Max(2)]
-    stage: Annotated[int, Max(4)]
+    ready: Ready
+    stage: Stage
     members: Annotated[tuple[Member, ...], AtMost(MAX_SEATS)]  # of the sealed roster; empty in the lobby
     ready_signature: Annotated[bytes, AtMost(64)]  # over the sealed roster; empty in the lobby
 
@@ -203,63 +190,11 @@ def open_here(data: bytes) -> Here | OtherVersion:
     return here
 
 
-def seats_limit(decks: int) -> int:
-    """The most players for so many decks (R2: 12 cards each, and one more for everybody, must be there)."""
-    return min(MAX_SEATS, 76 * decks // 13)
-
-
 def terms_problem(terms: Terms) -> str | None:
     """Why nobody can play by these terms, in words, or None."""
-    rules = terms.rules
-    if not 1 <= rules.decks <= 4:
-        return "a table has 1 to 4 decks"
-    if rules.games < 1:
+    if terms.rules.games < 1:
         return "a match has at least one game"
-    if not 2 <= terms.seats <= MAX_SEATS:
-        return f"a table has 2 to {MAX_SEATS} seats"
-    if terms.seats > seats_limit(rules.decks):
-        return f"{rules.decks} deck(s) are enough for {seats_limit(rules.decks)} players, not {terms.seats}"
-    return None
-
-
-def name_problem(name: str) -> str | None:
-    """Why a name is refused, in words, or None.
-
-    Refused is what could move the cursor, turn the writing direction, hide, or stack up on a screen. A
-    zero-width joiner is taken inside an emoji only. Names that merely look alike are told apart by the key.
-    """
-    if not name or name.strip() != name:
-        return "it is empty, or begins or ends with a space"
-    if len(name.encode("utf-8", "surrogatepass")) > MAX_NAME:
-        return f"it is longer than {MAX_NAME} bytes"
-    marks = 0
-    for place, char in enumerate(name):
-        category = unicodedata.category(char)
-        if char in (_ZERO_WIDTH_JOINER, _EMOJI_STYLE) and _in_emoji(name, place):
-            continue
-        if (
-            category in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
-            or char in _INVISIBLE
-            or (category == "Zs" and char != " ")
-        ):
-            return f"it has a control or invisible character (U+{ord(char):04X})"
-        marks = marks + 1 if category in ("Mn", "Me") else 0
-        if marks > MAX_MARKS or (marks and place == 0):
-            return "it has too many combining marks"
-    if unicodedata.normalize("NFC", name) != name:
-        return "it is not in Unicode normal form C"
-    return None
-
-
-def _in_emoji(name: str, place: int) -> bool:
-    """Whether the joiner or selector at `place` stands where an emoji has one."""
-    before = name[place - 1] if place else " "
-    if name[place] == _EMOJI_STYLE:
-        return unicodedata.category(before) in _EMOJI_PART
-    after = name[place + 1 : place + 2] or " "
-    return unicodedata.category(after) == "So" and (
-        before == _EMOJI_STYLE or unicodedata.category(before) in _EMOJI_PART
-    )
+    return table_problem(terms.seats, terms.rules.decks)
 
 
 def _check_here(here: Here) -> None:
@@ -304,11 +239,12 @@ def check_roster(roster: Roster) -> None:
 def check_start(start: Start) -> None:
     """Raises DecodeError unless the certificate has the valid READY signature of each of a legal roster."""
     check_roster(start.roster)
-    if len(start.signatures) != len(start.roster.members):
-        raise DecodeError("a START certificate has one signature for each member")
-    for member, signature in zip(start.roster.members, start.signatures, strict=True):
+    members = start.roster.members
+    if len(start.signatures) != len(members):
+        raise DecodeError("the certificate has not one signature for each member")
+    for member, signature in zip(members, start.signatures, strict=True):
         if not ready_valid(start.roster, member.key, signature):
-            raise DecodeError("a READY signature in a START certificate does not hold")
+            raise DecodeError(f"{member.name} has not signed the certificate")
 
 
 def _check_order(table: bytes, keys: tuple[bytes, ...]) -> None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NoReturn
 
-from otto_protocol.errors import DecodeError, PeerFault
+from otto_protocol.errors import DecodeError, OttoError, PeerFault
 from otto_protocol.hashing import Rng
-from otto_protocol.lobby.record import check_roster, ready_valid
+from otto_protocol.limits import STEPS_KEPT
+from otto_protocol.lobby.record import check_start
 from otto_protocol.match import messages as m
 from otto_protocol.match.ballots import Ballots
 from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.proposals import Contradiction
 from otto_protocol.match.replica import Replica, Spoken, StepFaults
 from otto_protocol.match.transcript import Transcript
-from otto_protocol.roster import Roster, Start
+from otto_protocol.roster import Roster
 from otto_protocol.rules.end import Outcome
 
 
@@ -23,7 +24,7 @@ class Failed:
     """What does not hold. `seat` is None when no seat can be blamed for it (the file was changed, or is cut).
 
     `rule` is the number of a T, R or P rule, or one of the file's own: "F1" the certificate, "F2" a signature,
-    "F3" the order of the messages, "F4" unfinished.
+    "F3" the order of the messages, "F4" unfinished, "F5" evidence that proves nothing.
     """
 
     step: int
@@ -44,17 +45,16 @@ class Verified:
     expelled: tuple[Failed, ...] = ()  # what seats were convicted of, before the others went on without them
 
 
-KEPT = 64  # steps: evidence about an older one is not needed, honest peers do not convict for it
-
 Verdict = Verified | Failed
 
 
 def audit(transcript: Transcript, rng: Rng) -> Verdict:
     """Replay a transcript; `rng` weighs the batched checks (os.urandom), a verdict does not depend on it."""
     start = transcript.start
-    problem = start_problem(start)
-    if problem is not None:
-        return Failed(0, None, "F1", problem)
+    try:
+        check_start(start)
+    except DecodeError as error:
+        return Failed(0, None, "F1", str(error))
     replay = _Replay(start.roster, rng)
     try:
         for signed in transcript.messages:
@@ -87,9 +87,10 @@ def judge(evidence: Transcript, rng: Rng) -> Proven | Failed:
     Failed means that nothing is proven against anybody.
     """
     start = evidence.start
-    problem = start_problem(start)
-    if problem is not None:
-        return Failed(0, None, "F1", problem)
+    try:
+        check_start(start)
+    except DecodeError as error:
+        return Failed(0, None, "F1", str(error))
     if not evidence.accused:
         return Failed(0, None, "F5", "nobody is accused")
     seat = evidence.accused[0].seat
@@ -136,22 +137,7 @@ def contradiction(roster: Roster, one: m.Signed, other: m.Signed) -> PeerFault |
     return None
 
 
-def start_problem(start: Start) -> str | None:
-    """What is wrong with a START certificate, or None."""
-    try:
-        check_roster(start.roster)
-    except DecodeError as error:
-        return str(error)
-    members = start.roster.members
-    if len(start.signatures) != len(members):
-        return "the certificate has not one signature for each member"
-    for member, signature in zip(members, start.signatures, strict=True):
-        if not ready_valid(start.roster, member.key, signature):
-            return f"{member.name} has not signed the certificate"
-    return None
-
-
-class _Failure(Exception):
+class _Failure(OttoError):
     def __init__(self, failed: Failed) -> None:
         super().__init__(failed.text)
         self.failed = failed
@@ -208,10 +194,9 @@ class _Replay:
             if after is None:
                 break
             self._move_to(after)
-        for failed in self.accused.values():
+        failed = next(iter(self.accused.values()), self._stray)
+        if failed is not None:
             raise _Failure(failed)
-        if self._stray is not None:
-            raise _Failure(self._stray)
 
     def _is_complete(self) -> bool:
         return set(self.replica.awaited()) <= self._spoken.keys()
@@ -316,7 +301,7 @@ class _Replay:
 
     def _move_to(self, after: Replica) -> None:
         self._past[self.replica.view, self.replica.step] = self.replica
-        self._past.pop((self.replica.view, self.replica.step - KEPT), None)
+        self._past.pop((self.replica.view, self.replica.step - STEPS_KEPT), None)
         self.replica, self._spoken, self._void, self._next = after, {}, {}, None
 
     def _accuse(self, fault: PeerFault) -> None:
@@ -325,6 +310,5 @@ class _Replay:
         self._ballots.convict((fault.culprit,))
 
     def _fail(self, rule: str, text: str) -> NoReturn:
-        for failed in self.accused.values():
-            raise _Failure(failed)
-        raise _Failure(Failed(self.replica.step, None, rule, text))
+        failed = Failed(self.replica.step, None, rule, text)
+        raise _Failure(next(iter(self.accused.values()), failed))

@@ -202,7 +202,10 @@ class Ballots:
         agreed(r, p): a quorum of all but the excluded voted for p in round r, and by then everybody who stays.
         """
         agreed = self._counted().agreed
-        return (number := max(agreed), agreed[number][0]) if agreed else None
+        if not agreed:
+            return None
+        number = max(agreed)
+        return number, agreed[number][0]
 
     def final(self) -> Final | None:
         """The proposal that opens the next view, once it is agreed and confirmed.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+from otto_protocol.crypto.group import POINT_BYTES
 from otto_protocol.crypto.identity import IdentityKey, verify
 from otto_protocol.encoding import (
     AtMost,
@@ -24,11 +25,12 @@ from otto_protocol.encoding import (
 )
 from otto_protocol.errors import DecodeError
 from otto_protocol.hashing import tagged_hash
-from otto_protocol.roster import MAX_SEATS, Digest, Signature
+from otto_protocol.limits import MAX_CARDS, MAX_SEATS
+from otto_protocol.roster import Digest, Signature
 
-MAX_CARDS = 4 * 76
-POINT = 33
-MAX_MESSAGE = 64 * 1024  # bytes of one signed message; a proof for 304 cards is the largest thing inside
+MAX_MESSAGE = (
+    64 * 1024
+)  # bytes of one signed message; a proof for MAX_CARDS cards is the largest thing inside
 
 Seat = Annotated[int, Max(MAX_SEATS - 1)]
 Slot = Annotated[int, Max(2**32 - 1)]
@@ -36,7 +38,8 @@ Slots = Annotated[tuple[Slot, ...], AtMost(MAX_CARDS)]
 Nonce = Annotated[bytes, Exactly(32)]
 MaybeNonce = Annotated[bytes, AtMost(32)]
 Proof = Annotated[bytes, AtMost(256)]  # a Schnorr or Chaum-Pedersen proof
-Points = Annotated[bytes, AtMost(2 * MAX_CARDS * POINT)]
+ShuffleProofBytes = Annotated[bytes, AtMost(60_000)]  # of a shuffle: about 50 kB for MAX_CARDS cards
+Points = Annotated[bytes, AtMost(2 * MAX_CARDS * POINT_BYTES)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class KeyOpen:
     """Opens a seat's key for this game, with a Schnorr proof of possession, and its part in the lot."""
 
     nonce: Nonce
-    key: Annotated[bytes, Exactly(POINT)]
+    key: Annotated[bytes, Exactly(POINT_BYTES)]
     possession: Proof
 
     def committed(self) -> bytes:
@@ -81,7 +84,7 @@ class Shuffle:
 class ShuffleProof:
     """A Terelius-Wikstroem proof that this seat's `Shuffle` is a shuffle of the deck before it."""
 
-    proof: Annotated[bytes, AtMost(60_000)]
+    proof: ShuffleProofBytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +232,8 @@ class Result:
 class HealProof:
     """A proof for this seat's shuffle of the hidden cards, and its fresh key S_k with proof of possession."""
 
-    proof: Annotated[bytes, AtMost(60_000)]
-    key: Annotated[bytes, Exactly(POINT)]
+    proof: ShuffleProofBytes
+    key: Annotated[bytes, Exactly(POINT_BYTES)]
     possession: Proof
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from otto_protocol.errors import PeerFault
+from otto_protocol.errors import OttoError, PeerFault
 from otto_protocol.hashing import tagged_hash
 from otto_protocol.match import messages as m
 
@@ -61,7 +61,7 @@ class Final:
         return self.proposal.opens(view, self.own)
 
 
-class Contradiction(Exception):
+class Contradiction(OttoError):
     """Two messages of one seat that no honest peer signs both. `new`: the second one was kept nevertheless."""
 
     def __init__(self, fault: PeerFault, messages: tuple[m.Message, m.Message]) -> None:

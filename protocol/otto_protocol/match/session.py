@@ -17,6 +17,7 @@ from otto_protocol.crypto.identity import IdentityKey
 from otto_protocol.encoding import MAX_UINT, pack, unpack
 from otto_protocol.errors import DecodeError, IllegalMove, LocalError, PeerFault
 from otto_protocol.hashing import Rng
+from otto_protocol.limits import STEPS_KEPT
 from otto_protocol.match import messages as m
 from otto_protocol.match import otto
 from otto_protocol.match.ballots import Ballots
@@ -62,7 +63,6 @@ MAX_AHEAD = 64  # steps: a message for a step further ahead is dropped, catching
 MAX_PAST = 128  # ballots of one seat in a view that is over: later ones are not looked at
 MAX_LATER = 128  # votes of one seat that are kept until what they need is here
 KEPT_VIEWS = 16  # views whose ballots still convict who contradicts itself
-KEPT = 64  # finished steps that can be gone back to
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,7 +396,7 @@ class Session:
         """Leave the step that is complete, or that a view change ends."""
         before, own = self.replica, self._spoken.get(self.seat)
         self._past.append(_Past(before, self._spoken, self.speaker.snapshot()))
-        del self._past[:-KEPT]
+        del self._past[:-STEPS_KEPT]
         self.log.append(said)
         self.replica, self._spoken = after, {}
         if own is not None:

@@ -11,6 +11,7 @@ RESHUFFLE and DRAW await no seat: whoever handles the cards answers them with `R
 
 from __future__ import annotations
 
+from otto_protocol.limits import HAND
 from otto_protocol.rules.apply_moves import apply
 from otto_protocol.rules.check_moves import check
 from otto_protocol.rules.end import OTTO_POINTS, Outcome, bonuses, outcome, standings
@@ -19,7 +20,6 @@ from otto_protocol.rules.phases import GAME_STEPS, GameEvent, GamePhase
 from otto_protocol.rules.seats import Hidden, Removal, healed, hidden, remove_seats
 from otto_protocol.rules.state import (
     ENOUGH,
-    HAND,
     SAT_OUT,
     STALL_ROUNDS,
     Bonus,
@@ -31,7 +31,9 @@ from otto_protocol.rules.state import (
     awaited,
     check_table,
     clockwise,
+    most_players,
     start,
+    table_problem,
 )
 
 __all__ = [
@@ -62,9 +64,11 @@ __all__ = [
     "healed",
     "hidden",
     "legal_moves",
+    "most_players",
     "outcome",
     "remove_seats",
     "standings",
     "start",
+    "table_problem",
     "view",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar, assert_never
 
+from otto_protocol.limits import HAND
 from otto_protocol.rules.cards import colour, number
 from otto_protocol.rules.check_moves import check
 from otto_protocol.rules.end import bonuses, count_points, no_winner
@@ -31,7 +32,6 @@ from otto_protocol.rules.moves import (
 from otto_protocol.rules.phases import GAME_STEPS, GameEvent, GamePhase
 from otto_protocol.rules.state import (
     ENOUGH,
-    HAND,
     SAT_OUT,
     Draft,
     Duel,

@@ -6,13 +6,14 @@ each of 1 to 9. Equal faces are different cards: the protocol tells them apart, 
 
 from __future__ import annotations
 
-CARDS_PER_DECK = 76
+from otto_protocol.limits import CARDS_PER_DECK, MAX_CARDS
+
 CARDS_PER_COLOUR = 19
 NUMBERS = range(10)
 COLOURS = ("red", "yellow", "green", "blue")
 LETTERS = "RYGB"
 
-_ALL = range(4 * CARDS_PER_DECK)
+_ALL = range(MAX_CARDS)
 _NUMBER = tuple((card % CARDS_PER_DECK % CARDS_PER_COLOUR + 1) // 2 for card in _ALL)
 _COLOUR = tuple(card % CARDS_PER_DECK // CARDS_PER_COLOUR for card in _ALL)
 

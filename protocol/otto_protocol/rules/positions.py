@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from otto_protocol.errors import LocalError
 from otto_protocol.hashing import Rng, shuffled
+from otto_protocol.limits import HAND
 from otto_protocol.rules.cards import deck_size, short
 from otto_protocol.rules.game import Game
 from otto_protocol.rules.phases import GamePhase
-from otto_protocol.rules.state import HAND, Secret, draft, freeze, start
+from otto_protocol.rules.state import Secret, draft, freeze, start
 
 
 def arrange(

@@ -1,4 +1,4 @@
-"""Taking seats out of a running game, and the new draw pile after it (rule R20, protocol "Heal")."""
+"""Taking seats out of a running game, and the new draw pile after it (rule R20, docs/protocol.md, "Healing")."""
 
 from __future__ import annotations
 

@@ -13,17 +13,16 @@ from functools import lru_cache
 from typing import Never, cast
 
 from otto_protocol.errors import LocalError
+from otto_protocol.limits import HAND, MAX_DECKS, MAX_SEATS, MIN_SEATS
 from otto_protocol.rules.cards import NUMBERS, deck_size
 from otto_protocol.rules.moves import Choose, LayDuel, Lead, Move
 from otto_protocol.rules.phases import (
     GamePhase as GamePhase,  # it is part of every state: importable from here too
 )
 
-HAND = 12  # T2
 ENOUGH = 8  # T14
 STALL_ROUNDS = 50  # R19
 SAT_OUT = -1  # in `State.answers`: this seat sits out
-MIN_SEATS, MAX_SEATS, MAX_DECKS = 2, 10, 4  # R2, R1
 
 
 @unique
@@ -249,18 +248,29 @@ def clockwise(order: tuple[int, ...], live: frozenset[int], seat: int) -> tuple[
     return tuple(other for other in order[place:] + order[: place - 1] if other in live)
 
 
-def check_table(players: int, decks: int) -> None:
-    """R1 and R2: raises LocalError, with a sentence for the user, for a table that cannot play."""
+def most_players(decks: int) -> int:
+    """R2: as many as the cards allow, 12 each and one more for everybody, and never more than the seats."""
+    return min(MAX_SEATS, deck_size(decks) // (HAND + 1))
+
+
+def table_problem(players: int, decks: int) -> str | None:
+    """R1 and R2: why so many players with so many decks are no table, in words, or None."""
     if not 1 <= decks <= MAX_DECKS:
-        raise LocalError(f"a table uses 1 to {MAX_DECKS} decks, not {decks} (rule R1)")
+        return f"a table uses 1 to {MAX_DECKS} decks, not {decks} (rule R1)"
     if not MIN_SEATS <= players <= MAX_SEATS:
-        raise LocalError(f"Otto is for {MIN_SEATS} to {MAX_SEATS} players, not {players} (rule R2)")
-    needed, cards = HAND * players + players, deck_size(decks)
-    if needed > cards:
-        raise LocalError(
-            f"{players} players need {needed} cards, but {decks} deck{'s' if decks > 1 else ''} "
-            f"have {cards}: use more decks (rule R2)"
+        return f"Otto is for {MIN_SEATS} to {MAX_SEATS} players, not {players} (rule R2)"
+    if players > most_players(decks):
+        return (
+            f"{players} players need {(HAND + 1) * players} cards, but {decks} "
+            f"deck{'s' if decks > 1 else ''} have {deck_size(decks)}: use more decks (rule R2)"
         )
+    return None
+
+
+def check_table(players: int, decks: int) -> None:
+    """Raises LocalError, with a sentence for the user, for a table that cannot play."""
+    if (problem := table_problem(players, decks)) is not None:
+        raise LocalError(problem)
 
 
 def start(order: Iterable[int], leader: int, decks: int = 2, seats: int | None = None) -> State:
