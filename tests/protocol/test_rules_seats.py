@@ -6,7 +6,16 @@ import pytest
 
 from otto_protocol.errors import IllegalMove, LocalError
 from otto_protocol.hashing import Drbg
-from otto_protocol.rules import EndReason, GamePhase, apply, awaited, check, healed, hidden, remove_seats
+from otto_protocol.rules import (
+    EndReason,
+    GamePhase,
+    apply,
+    awaited,
+    check,
+    hidden,
+    remove_seats,
+    with_new_pile,
+)
 from otto_protocol.rules.cards import short
 from otto_protocol.rules.game import Game
 from otto_protocol.rules.moves import (
@@ -126,9 +135,9 @@ def test_r20_seen_cards_are_spent_and_the_others_go_into_the_pile() -> None:
     assert removal.hidden.kept[3] == ()
     assert slot_of(game, 1, "R3") not in removal.hidden.kept[1]  # seen
     assert slot_of(game, 1, "Y9") in removal.hidden.kept[1]
-    state = healed(removal.state, size)
+    state = with_new_pile(removal.state, size)
     assert state.pile == tuple(range(game.state.next_slot, game.state.next_slot + size))
-    assert (state.hands[3], state.collections[3], state.healing) == ((), (), False)
+    assert (state.hands[3], state.collections[3], state.needs_pile) == ((), (), False)
 
 
 def test_r20_a_draw_under_way_is_undone_and_owed() -> None:
@@ -139,7 +148,7 @@ def test_r20_a_draw_under_way_is_undone_and_owed() -> None:
     removal = remove_seats(state, {1})
     slots = [slot for _, slot in state.draws]
     assert set(slots) <= set(removal.hidden.dead)
-    after = healed(removal.state, len(removal.hidden.dead))
+    after = with_new_pile(removal.state, len(removal.hidden.dead))
     assert [seat for seat, _ in after.draws] == [2]
     assert after.draws[0][1] >= state.next_slot  # no slot has a second owner
     assert {short(card) for card in after.spent} >= {"R3", "R5"}  # discards stay
@@ -160,7 +169,7 @@ def test_r20_who_is_owed_still_draws_in_the_order_of_the_table() -> None:
         state = apply(state, Exchange(seat, True))
     assert ([seat for seat, _ in state.draws], state.owed) == ([1], (2, 3))
     removal = remove_seats(state, {0})
-    after = healed(removal.state, len(removal.hidden.dead))
+    after = with_new_pile(removal.state, len(removal.hidden.dead))
     assert [seat for seat, _ in after.draws] == [1, 2, 3]
 
 
@@ -171,7 +180,7 @@ def test_r20_lost_between_its_draw_and_the_reshuffle() -> None:
     state = apply(state, Drawn())
     assert (state.phase, state.drew) == (GamePhase.RESHUFFLE, (1,))
     removal = remove_seats(state, {1})
-    state = healed(removal.state, len(removal.hidden.dead))
+    state = with_new_pile(removal.state, len(removal.hidden.dead))
     while state.phase is not GamePhase.COLLECT:
         state = apply(state, Drawn() if state.phase is GamePhase.DRAW else Reshuffled())
     assert awaited(state) == (2, 3)
@@ -183,11 +192,11 @@ def test_r20_a_reshuffle_under_way_gives_way_to_the_healed_pile() -> None:
         state = apply(state, Exchange(seat, True))
     state = apply(state, Drawn())
     removal = remove_seats(state, {0})
-    after = healed(removal.state, len(removal.hidden.dead))
+    after = with_new_pile(removal.state, len(removal.hidden.dead))
     assert (after.phase, [seat for seat, _ in after.draws]) == (GamePhase.DRAW, [2, 3])
     assert len(after.pile) + len(after.draws) == len(removal.hidden.dead)  # no card is lost
     nobody_is_owed = remove_seats(state, {2, 3})
-    after = healed(nobody_is_owed.state, len(nobody_is_owed.hidden.dead))
+    after = with_new_pile(nobody_is_owed.state, len(nobody_is_owed.hidden.dead))
     assert (after.phase, awaited(after)) == (GamePhase.COLLECT, (1,))
 
 
@@ -198,9 +207,9 @@ def test_r20_nothing_can_be_played_before_the_heal() -> None:
     with pytest.raises(IllegalMove, match="R20"):
         check(removal.state, game.legal(0)[0])
     with pytest.raises(LocalError):
-        healed(removal.state, 5)
+        with_new_pile(removal.state, 5)
     with pytest.raises(LocalError):
-        healed(game.state, len(hidden(game.state).dead))
+        with_new_pile(game.state, len(hidden(game.state).dead))
 
 
 def test_r20_another_loss_in_the_heal_starts_from_the_same_slots() -> None:
@@ -210,7 +219,9 @@ def test_r20_another_loss_in_the_heal_starts_from_the_same_slots() -> None:
     both = remove_seats(game.state, {2, 3})
     assert set(second.hidden.dead) == set(both.hidden.dead)
     assert second.hidden.kept == both.hidden.kept
-    assert healed(second.state, len(second.hidden.dead)) == healed(both.state, len(both.hidden.dead))
+    assert with_new_pile(second.state, len(second.hidden.dead)) == with_new_pile(
+        both.state, len(both.hidden.dead)
+    )
 
 
 def test_r20_the_last_one_left_wins() -> None:

@@ -211,7 +211,7 @@ class Replica(Place):
                 self.heal = heal_steps.take_raised(self.heal_now, all_of(Raised, effects))
                 return MatchEvent.SPOKEN
             case MatchPhase.TAGS:
-                return self._healed(heal_steps.new_pile(before, all_of(Tagged, effects)))
+                return self._resume(heal_steps.new_pile(before, all_of(Tagged, effects)))
             case MatchPhase.OVER:
                 raise AssertionError(self.phase)
 
@@ -325,12 +325,12 @@ class Replica(Place):
             self.joint = add(*(self.keys[seat] for seat in self.live))
             assert self.joint is not None, "proven keys do not add up to nothing"
             self.state = rules.remove_seats(self.play, gone).state
-        if not self.play.healing:
+        if not self.play.needs_pile:
             return self._what_now()
         dealt = rules.hidden(self.play)
         self.heal = Heal(dealt, {})
         if not dealt.dead:
-            return self._healed(())
+            return self._resume(())
         public = {*self.play.spent, *self.play.known.values()}
         self._open_deck(tuple(card for card in range(deck_size(self.play.decks)) if card not in public))
         return MatchEvent.HEAL
@@ -343,9 +343,9 @@ class Replica(Place):
         self.deck, self.shuffles = (), ()
         return MatchEvent.RESTART
 
-    def _healed(self, pile: tuple[Ciphertext, ...]) -> MatchEvent:
+    def _resume(self, pile: tuple[Ciphertext, ...]) -> MatchEvent:
         self._number_pile(self.play.next_slot, pile)
-        self.state = rules.healed(self.play, len(pile))
+        self.state = rules.with_new_pile(self.play, len(pile))
         self.heal = None
         return self._what_now()
 

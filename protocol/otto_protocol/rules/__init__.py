@@ -17,7 +17,7 @@ from otto_protocol.rules.check_moves import check
 from otto_protocol.rules.end import OTTO_POINTS, Outcome, bonuses, outcome, standings
 from otto_protocol.rules.legal import View, legal_moves, view
 from otto_protocol.rules.phases import GAME_STEPS, GameEvent, GamePhase
-from otto_protocol.rules.seats import Hidden, Removal, healed, hidden, remove_seats
+from otto_protocol.rules.seats import Hidden, Removal, hidden, remove_seats, with_new_pile
 from otto_protocol.rules.state import (
     ENOUGH,
     SAT_OUT,
@@ -61,7 +61,6 @@ __all__ = [
     "check",
     "check_table",
     "clockwise",
-    "healed",
     "hidden",
     "legal_moves",
     "most_players",
@@ -71,4 +70,5 @@ __all__ = [
     "start",
     "table_problem",
     "view",
+    "with_new_pile",
 ]

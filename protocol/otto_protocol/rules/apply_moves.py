@@ -36,6 +36,7 @@ from otto_protocol.rules.state import (
     Draft,
     Duel,
     EndReason,
+    Fields,
     State,
     clear_turn,
     clockwise,
@@ -161,47 +162,57 @@ def _without(slots: tuple[int, ...], gone: int) -> tuple[int, ...]:
 
 
 def enter(new: Draft, phase: GamePhase) -> None:
-    """Begin a phase: who must move in it."""
+    """Begin a phase."""
     new.phase = phase
-    match phase:
+    new.waiting = movers(new)
+
+
+def movers(there: Fields) -> tuple[int, ...]:
+    """The live seats that the phase began with: those that must move, and those that have moved in it already."""
+    match there.phase:
         case GamePhase.CHOOSE:
-            raise AssertionError("a game begins with it, by rules_state.start")
+            return tuple(seat for seat in there.order if seat in there.live)
         case GamePhase.LEAD | GamePhase.DUEL_GUESS | GamePhase.OPEN_LEAD:
-            new.waiting = (new.leader,)
+            return (there.leader,)
         case GamePhase.DUEL_LAY | GamePhase.DUEL_OPEN:
-            assert new.duel is not None
-            new.waiting = (new.duel.target,)
+            assert there.duel is not None
+            return (there.duel.target,)
         case GamePhase.LOSE_CARD:
-            assert new.duel is not None
-            assert new.duel.loser is not None
-            new.waiting = (new.duel.loser,)
+            assert there.duel is not None
+            assert there.duel.loser is not None
+            return (there.duel.loser,)
         case GamePhase.ANSWER:
-            new.waiting = clockwise(new.order, new.live, new.leader)
+            return clockwise(there.order, there.live, there.leader)
         case GamePhase.EXCHANGE:
-            new.waiting = new.entitled
+            return tuple(seat for seat in there.entitled if seat in there.live)
         case GamePhase.RESHUFFLE | GamePhase.DRAW | GamePhase.END:
-            new.waiting = ()
+            return ()
         case GamePhase.COLLECT:
-            new.waiting = new.drew
+            return tuple(seat for seat in there.drew if seat in there.live)
         case GamePhase.OTTO:
-            new.waiting = tuple(seat for seat in _round(new) if len(new.collections[seat]) >= ENOUGH)
+            return tuple(seat for seat in _round(there) if len(there.collections[seat]) >= ENOUGH)
         case GamePhase.SCORE:
-            new.waiting = tuple(seat for seat in _round(new) if new.numbers[seat] is None)
+            return tuple(seat for seat in _round(there) if there.claims[seat] is None)
         case _:
-            assert_never(phase)
+            assert_never(there.phase)
 
 
-def _round(new: Draft) -> tuple[int, ...]:
+def _round(there: Fields) -> tuple[int, ...]:
     """The live seats clockwise from the leader's left, the leader last."""
-    others = clockwise(new.order, new.live, new.leader)
-    return (*others, new.leader) if new.leader in new.live else others
+    others = clockwise(there.order, there.live, there.leader)
+    return (*others, there.leader) if there.leader in there.live else others
 
 
 def settle(new: Draft) -> None:
     """Let everything happen that follows by itself, until somebody is awaited again."""
     while (event := _event(new)) is not None:
-        _happen(new, event)
-        enter(new, GAME_STEPS[new.phase, event])
+        happen(new, event)
+
+
+def happen(new: Draft, event: GameEvent) -> None:
+    """An event: its effect, and the phase that follows."""
+    _take_effect(new, event)
+    enter(new, GAME_STEPS[new.phase, event])
 
 
 def _event(new: Draft) -> GameEvent | None:
@@ -226,7 +237,7 @@ def _event(new: Draft) -> GameEvent | None:
     return GameEvent.ALL_DONE
 
 
-def _happen(new: Draft, event: GameEvent) -> None:
+def _take_effect(new: Draft, event: GameEvent) -> None:
     match event:
         case GameEvent.ALL_DONE:
             if new.phase is GamePhase.EXCHANGE:
@@ -262,9 +273,3 @@ def _discard(new: Draft) -> None:
         new.hands = _with(new.hands, seat, _without(new.hands[seat], slot))
         new.known = {known: card for known, card in new.known.items() if known != slot}
     new.owed = owed
-
-
-def happen(new: Draft, event: GameEvent) -> None:
-    """An event from outside the game (`rules_seats`): its effect and its transition."""
-    _happen(new, event)
-    enter(new, GAME_STEPS[new.phase, event])

@@ -39,7 +39,7 @@ def check(state: State, move: Move) -> None:
     """
     if (state.phase, type(move)) not in GAME_STEPS:
         _refuse(move.rule, f"{type(move).__name__} is no move of the phase {state.phase.value}")
-    if state.healing:
+    if state.needs_pile:
         _refuse("R20", "the cards are not yet sorted out after a player was lost")
     if isinstance(move, (Reshuffled, Drawn)):
         return

@@ -17,7 +17,7 @@ from otto_protocol.rules.end import Outcome, outcome
 from otto_protocol.rules.legal import View, legal_moves, view
 from otto_protocol.rules.moves import Drawn, Move, Reshuffled, SeatMove
 from otto_protocol.rules.phases import GamePhase
-from otto_protocol.rules.seats import healed, remove_seats
+from otto_protocol.rules.seats import remove_seats, with_new_pile
 from otto_protocol.rules.state import Secret, State, start
 
 
@@ -91,10 +91,10 @@ class Game:
         """Take seats out of the game (R20) and shuffle a new pile. Raises LocalError."""
         removal = remove_seats(self.state, gone)
         self.state = removal.state
-        if removal.state.healing:
+        if removal.state.needs_pile:
             dead = removal.hidden.dead
             self.cards += shuffled([self.cards[slot] for slot in dead], self._rng)
-            self.state = healed(removal.state, len(dead))
+            self.state = with_new_pile(removal.state, len(dead))
             self._deal_out()
 
     def _apply(self, move: Move) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from otto_protocol.errors import LocalError
-from otto_protocol.rules.apply_moves import happen, settle
+from otto_protocol.rules.apply_moves import happen, movers, settle
 from otto_protocol.rules.end import OTTO_POINTS
 from otto_protocol.rules.phases import BEFORE_OPEN_LEAD, GameEvent, GamePhase
-from otto_protocol.rules.state import ENOUGH, Draft, EndReason, State, clockwise, draft, freeze
+from otto_protocol.rules.state import Draft, EndReason, State, clockwise, draft, freeze
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Hidden:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """The state without the gone seats, and the hidden slots; `healed` is due when `state.healing`."""
+    """The state without the gone seats, and the hidden slots; `with_new_pile` is due when `state.needs_pile`."""
 
     state: State
     hidden: Hidden
@@ -41,7 +41,7 @@ def remove_seats(state: State, gone: Iterable[int]) -> Removal:
     leaving = frozenset(gone) & state.live
     if state.phase is GamePhase.END or not leaving or leaving == state.live:
         raise LocalError("seats can leave a game that goes on, and not all of them")
-    moved = set(_step_seats(state)) - set(state.waiting)
+    moved = set(movers(state)) - set(state.waiting)
     new = draft(state)
     for seat in leaving & moved:
         _undo(new, seat)
@@ -53,7 +53,7 @@ def remove_seats(state: State, gone: Iterable[int]) -> Removal:
     elif len(new.live) == 1:
         _last_seat(new)
     else:
-        new.healing = True
+        new.needs_pile = True
         _in_flight(new)
     result = freeze(new)
     return Removal(result, hidden(result))
@@ -79,40 +79,21 @@ def hidden(state: State) -> Hidden:
     return Hidden(kept, (*state.pile, *lost))
 
 
-def healed(state: State, pile_size: int) -> State:
+def with_new_pile(state: State, pile_size: int) -> State:
     """The game goes on with a new pile of `pile_size` cards under the next slot numbers.
 
     Raises LocalError unless seats were just removed and the size is that of `hidden(state).dead`.
     """
-    if not state.healing or pile_size != len(hidden(state).dead):
+    if not state.needs_pile or pile_size != len(hidden(state).dead):
         raise LocalError("the new pile has exactly the cards that have no place after a loss")
     new = draft(state)
-    new.healing = False
+    new.needs_pile = False
     new.pile = tuple(range(new.next_slot, new.next_slot + pile_size))
     new.next_slot += pile_size
     new.hands = tuple(hand if seat in new.live else () for seat, hand in enumerate(new.hands))
     new.collections = tuple(laid if seat in new.live else () for seat, laid in enumerate(new.collections))
     settle(new)
     return freeze(new)
-
-
-def _step_seats(state: State) -> tuple[int, ...]:
-    """The live seats that a simultaneous step began with."""
-    match state.phase:
-        case GamePhase.CHOOSE:
-            return tuple(seat for seat in state.order if seat in state.live)
-        case GamePhase.SCORE:
-            return tuple(seat for seat in state.order if seat in state.live and state.claims[seat] is None)
-        case GamePhase.ANSWER:
-            return clockwise(state.order, state.live, state.leader)
-        case GamePhase.EXCHANGE:
-            return tuple(seat for seat in state.entitled if seat in state.live)
-        case GamePhase.COLLECT:
-            return tuple(seat for seat in state.drew if seat in state.live)
-        case GamePhase.OTTO:
-            return tuple(seat for seat in state.live if len(state.collections[seat]) >= ENOUGH)
-        case _:
-            return state.waiting
 
 
 def _spend(new: Draft, leaving: frozenset[int]) -> None:
@@ -134,7 +115,7 @@ def _last_seat(new: Draft) -> None:
 
 
 def _in_flight(new: Draft) -> None:
-    """What becomes of the turn. Nothing follows from it before `healed`."""
+    """What becomes of the turn. Nothing follows from it before `with_new_pile`."""
     if new.leader not in new.live and new.phase in BEFORE_OPEN_LEAD:
         happen(new, GameEvent.TURN_VOID)
     elif new.duel is not None and new.duel.target not in new.live:

@@ -6,11 +6,12 @@ at every peer; what only one seat knows is in its `Secret`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, unique
 from functools import lru_cache
-from typing import Never, cast
+from operator import attrgetter
+from typing import Any, Never, TypeVar
 
 from otto_protocol.errors import LocalError
 from otto_protocol.limits import HAND, MAX_DECKS, MAX_SEATS, MIN_SEATS
@@ -68,45 +69,11 @@ class Cheat:
     rule: str
 
 
-class _Fields:
-    """The fields that `State` and `Draft` share. Tuples "by seat" have an entry for every roster seat."""
+class Fields:
+    """The fields of a state, whether it is finished (`State`) or in the making (`Draft`).
 
-    __slots__ = (
-        "answers",
-        "bonus",
-        "cheats",
-        "choices",
-        "claims",
-        "collections",
-        "decks",
-        "draws",
-        "drew",
-        "duel",
-        "dueled",
-        "entitled",
-        "hands",
-        "healing",
-        "known",
-        "lead",
-        "leader",
-        "live",
-        "next_slot",
-        "numbers",
-        "order",
-        "owed",
-        "phase",
-        "pile",
-        "points",
-        "quiet",
-        "reason",
-        "said",
-        "seats",
-        "shown",
-        "spent",
-        "turn",
-        "waiting",
-        "winner",
-    )
+    Tuples "by seat" have an entry for every roster seat.
+    """
 
     # The table.
     decks: int
@@ -146,13 +113,18 @@ class _Fields:
     bonus: tuple[Bonus, ...]  # of the winner
     points: tuple[int, ...]  # by seat, zeros until the end
     cheats: tuple[Cheat, ...]
-    healing: bool  # seats were removed; `healed` must set a new pile before anything else
+    needs_pile: bool  # seats were removed; `with_new_pile` is due before anything else
+
+    __slots__ = tuple(__annotations__)
 
 
-FIELDS: tuple[str, ...] = _Fields.__slots__
+FIELDS: tuple[str, ...] = Fields.__slots__
+
+_read: Callable[[Fields], tuple[Any, ...]] = attrgetter(*FIELDS)
+_writers: tuple[Callable[[Fields, Any], None], ...] = tuple(getattr(Fields, name).__set__ for name in FIELDS)
 
 
-class State(_Fields):
+class State(Fields):
     """What everybody at the table knows: an immutable value, compared by its fields."""
 
     __slots__ = ()
@@ -175,60 +147,34 @@ class State(_Fields):
 
 
 def awaited(state: State) -> tuple[int, ...]:
-    """The seats that must move now, clockwise; none at RESHUFFLE, DRAW and END, nor before a heal."""
-    return () if state.healing else state.waiting
+    """The seats that must move now, clockwise; none at RESHUFFLE, DRAW and END, nor before `with_new_pile`."""
+    return () if state.needs_pile else state.waiting
 
 
-class Draft(_Fields):
+class Draft(Fields):
     """A state in the making: the rules write into it, then `freeze` it."""
 
     __slots__ = ()
 
 
+AnyFields = TypeVar("AnyFields", bound=Fields)
+
+
 def draft(state: State) -> Draft:
-    """A draft with the fields of `state`. Written out: this is the hot path of every simulation."""
-    new = Draft()
-    new.decks = state.decks
-    new.seats = state.seats
-    new.order = state.order
-    new.live = state.live
-    new.phase = state.phase
-    new.waiting = state.waiting
-    new.leader = state.leader
-    new.turn = state.turn
-    new.quiet = state.quiet
-    new.hands = state.hands
-    new.collections = state.collections
-    new.known = state.known
-    new.pile = state.pile
-    new.spent = state.spent
-    new.next_slot = state.next_slot
-    new.shown = state.shown
-    new.said = state.said
-    new.answers = state.answers
-    new.lead = state.lead
-    new.entitled = state.entitled
-    new.choices = state.choices
-    new.owed = state.owed
-    new.draws = state.draws
-    new.drew = state.drew
-    new.duel = state.duel
-    new.dueled = state.dueled
-    new.numbers = state.numbers
-    new.claims = state.claims
-    new.winner = state.winner
-    new.reason = state.reason
-    new.bonus = state.bonus
-    new.points = state.points
-    new.cheats = state.cheats
-    new.healing = state.healing
-    return new
+    """A draft with the fields of `state`."""
+    return _copied(state, Draft())
 
 
 def freeze(new: Draft) -> State:
-    """The draft itself as a State: nothing is copied, and it cannot be written to any more."""
-    new.__class__ = State  # type: ignore[assignment]  # both have exactly the slots of _Fields
-    return cast(State, new)
+    """The state that the draft has become."""
+    return _copied(new, State())
+
+
+def _copied(before: Fields, new: AnyFields) -> AnyFields:
+    """`new` with the fields of `before`, written below `State.__setattr__`: the hot path of every simulation."""
+    for write, value in zip(_writers, _read(before), strict=True):
+        write(new, value)
+    return new
 
 
 def clear_turn(new: Draft) -> None:
@@ -297,7 +243,7 @@ def start(order: Iterable[int], leader: int, decks: int = 2, seats: int | None =
     clear_turn(new)
     new.numbers, new.claims = (None,) * seats, (None,) * seats
     new.winner = new.reason = None
-    new.bonus, new.points, new.cheats, new.healing = (), (0,) * seats, (), False
+    new.bonus, new.points, new.cheats, new.needs_pile = (), (0,) * seats, (), False
     return freeze(new)
 
 
