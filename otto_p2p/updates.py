@@ -16,7 +16,7 @@ from otto_protocol.match.phases import MatchPhase
 from otto_protocol.roster import Member, TableRules
 from otto_protocol.rules import moves
 from otto_protocol.rules.end import Outcome
-from otto_protocol.rules.legal import View
+from otto_protocol.rules.legal import SeatView
 
 
 class Face(enum.Enum):
@@ -103,7 +103,7 @@ class GameUpdate:
     phase: MatchPhase
     progress: tuple[int, int]  # shuffles done or proofs verified, of how many (0, 0 outside of these phases)
     table_number: int  # 33 bits, shown as the table words
-    view: View | None
+    view: SeatView | None
     decisions: tuple[moves.SeatMove, ...]  # what I may do now, usual choice first
     awaited: tuple[int, ...]
     away: dict[int, str]  # seat -> why it is not here ("silent", "left", ...)

@@ -1,6 +1,6 @@
 """The built-in player: plays to win by what its seat may know, and can say why.
 
-Pure strategy over a `View`: no I/O, no clock, randomness only as an argument. The estimates are in `odds`,
+Pure strategy over a `SeatView`: no I/O, no clock, randomness only as an argument. The estimates are in `odds`,
 the sentences of its reasons in `texts.hints`.
 """
 
@@ -14,7 +14,7 @@ from typing import assert_never
 from otto_p2p.players.odds import FRESH, Odds
 from otto_protocol.errors import LocalError
 from otto_protocol.hashing import Rng, random_below
-from otto_protocol.rules import OTTO_POINTS, Bonus, View, bonuses
+from otto_protocol.rules import OTTO_POINTS, Bonus, SeatView, bonuses
 from otto_protocol.rules.cards import colour
 from otto_protocol.rules.moves import (
     Answer,
@@ -65,7 +65,7 @@ class Reasoning:
     values: dict[str, int] = field(default_factory=dict)
 
 
-def choose(view: View, legal: Sequence[SeatMove], rng: Rng) -> SeatMove:
+def choose(view: SeatView, legal: Sequence[SeatMove], rng: Rng) -> SeatMove:
     """The best of the legal moves, by lot among equals. Raises LocalError when there is none."""
     if not legal:
         raise LocalError("there is nothing to decide now")
@@ -119,7 +119,7 @@ def _worth(odds: Odds, move: SeatMove) -> float:
             assert_never(move)
 
 
-def explain(view: View, move: SeatMove) -> Reasoning:
+def explain(view: SeatView, move: SeatMove) -> Reasoning:
     """Why the built-in player would make this move, with the values that the sentence needs."""
     odds, state, cards = Odds(view), view.state, view.secret.cards
     match move:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 from math import exp, inf
 
-from otto_protocol.rules import ENOUGH, HAND, OTTO_POINTS, Bonus, View, bonuses
+from otto_protocol.rules import ENOUGH, HAND, OTTO_POINTS, Bonus, SeatView, bonuses
 from otto_protocol.rules.cards import COLOURS, NUMBERS, colour, copies, deck_size, number
 
 HUES = range(len(COLOURS))
@@ -19,7 +19,7 @@ FRESH = 0.5  # what a new card is worth, where 0 is a card for nothing and 1 one
 class Odds:
     """The estimates for one decision of one seat."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: SeatView) -> None:
         self.view = view
         self.state = view.state
         self.seat = view.seat

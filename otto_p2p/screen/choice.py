@@ -9,7 +9,7 @@ from __future__ import annotations
 from otto_p2p.i18n import pgettext
 from otto_p2p.texts.cards import codes
 from otto_p2p.ui.questions import Kind, Option, Question
-from otto_protocol.rules import View, moves
+from otto_protocol.rules import SeatView, moves
 from otto_protocol.rules.cards import LETTERS, colour, number, short
 
 BY_CARD = (Kind.LEAD, Kind.ANSWER, Kind.DUEL_LAY, Kind.LOSE_CARD)
@@ -167,7 +167,7 @@ class Choice:
         return self.option() if was == (0, places[0]) else None
 
 
-def held(view: View) -> tuple[tuple[int, int], ...]:
+def held(view: SeatView) -> tuple[tuple[int, int], ...]:
     """(slot, card) of the own hand, as far as it is known: cards that are being dealt are not yet."""
     known = view.secret.cards
     return tuple((slot, known[slot]) for slot in view.state.hands[view.seat] if slot in known)

@@ -8,7 +8,7 @@ from otto_p2p.screen.choice import Choice, held, in_order
 from otto_p2p.screen.game_model import GameModel
 from otto_p2p.screen.paint_cards import WIDTH, paint_card
 from otto_p2p.ui.questions import Kind
-from otto_protocol.rules import View
+from otto_protocol.rules import SeatView
 from otto_protocol.rules.cards import number
 
 ROWS = 5
@@ -85,7 +85,7 @@ def _chosen(game: GameModel, choice: Choice | None) -> set[int]:
     return set()
 
 
-def _raised(choice: Choice | None, view: View) -> set[int]:
+def _raised(choice: Choice | None, view: SeatView) -> set[int]:
     """The slots that stand out: what can be chosen, or what a button is about."""
     if choice is None:
         return set()

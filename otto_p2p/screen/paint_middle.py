@@ -14,7 +14,7 @@ from otto_p2p.texts.cards import card_name, codes, colour_name
 from otto_p2p.texts.news import phase_line, progress_line
 from otto_p2p.words import table_words
 from otto_protocol.match.phases import BEFORE_DEAL, MatchPhase
-from otto_protocol.rules import SAT_OUT, View, clockwise
+from otto_protocol.rules import SAT_OUT, SeatView, clockwise
 
 PILES = 25  # cells of the two piles
 ANSWER = 8  # cells of one answer
@@ -50,7 +50,7 @@ def paint_middle(board: Board, x: int, y: int, width: int, height: int, game: Ga
             _paint_answers(board, x, y + HEIGHT, width, game, update.view, named=height > 2 * HEIGHT)
 
 
-def _paint_piles(board: Board, x: int, y: int, view: View) -> None:
+def _paint_piles(board: Board, x: int, y: int, view: SeatView) -> None:
     state = view.state
     if state.pile:
         paint_back(board, x + 1, y)
@@ -66,7 +66,7 @@ def _paint_piles(board: Board, x: int, y: int, view: View) -> None:
     board.put(x + 19, y + 2, str(len(state.spent)), "bold")
 
 
-def _paint_lead(board: Board, x: int, y: int, width: int, game: GameModel, view: View) -> None:
+def _paint_lead(board: Board, x: int, y: int, width: int, game: GameModel, view: SeatView) -> None:
     """The leader's card and its number, or what the cards wait for."""
     progress = progress_line(game.update)
     text_x, limit = x + WIDTH + 1, x + width
@@ -97,7 +97,7 @@ def _shuffling(game: GameModel) -> str:
 
 
 def _paint_answers(
-    board: Board, x: int, y: int, width: int, game: GameModel, view: View, *, named: bool
+    board: Board, x: int, y: int, width: int, game: GameModel, view: SeatView, *, named: bool
 ) -> None:
     """The answers as cards, clockwise from the leader's left; only where there is room for all."""
     state = view.state

@@ -7,7 +7,7 @@ from otto_p2p.screen.board import Board
 from otto_p2p.screen.cells import fit, width
 from otto_p2p.screen.game_model import GameModel
 from otto_p2p.screen.paint_cards import MINI, paint_mini, paint_mini_back
-from otto_protocol.rules import SAT_OUT, GamePhase, View, clockwise
+from otto_protocol.rules import SAT_OUT, GamePhase, SeatView, clockwise
 
 BACKS = 12  # collected cards that are drawn; the number says the rest
 FIXED = 3 + 5 + BACKS + 3 + 1 + MINI + 2  # all cells of a row but name and points
@@ -81,7 +81,7 @@ def _paint_seat(
         board.put(columns[4], y, f"{update.totals[seat]:>4}", style, limit=end)
 
 
-def _paint_laid(board: Board, x: int, y: int, seat: int, game: GameModel, view: View, limit: int) -> None:
+def _paint_laid(board: Board, x: int, y: int, seat: int, game: GameModel, view: SeatView, limit: int) -> None:
     """The card on the table; without one, what is the matter with the player."""
     state, update = view.state, game.update
     if seat in update.away or seat not in update.live:

@@ -8,7 +8,7 @@ from otto_p2p.screen.cells import fit, wrap
 from otto_p2p.screen.choice import held
 from otto_p2p.screen.game_model import Entry, GameModel
 from otto_p2p.texts.cards import sorted_cards
-from otto_protocol.rules import View, clockwise
+from otto_protocol.rules import SeatView, clockwise
 from otto_protocol.rules.cards import COLOURS, LETTERS, NUMBERS, colour, number
 
 MEMORY_HEAD = 6  # lines above the players
@@ -48,7 +48,9 @@ def paint_memory(board: Board, x: int, y: int, width: int, height: int, game: Ga
     _paint_seen(board, x, y + MEMORY_HEAD, width, height - MEMORY_HEAD, game, view)
 
 
-def _paint_seen(board: Board, x: int, y: int, width: int, height: int, game: GameModel, view: View) -> None:
+def _paint_seen(
+    board: Board, x: int, y: int, width: int, height: int, game: GameModel, view: SeatView
+) -> None:
     seats = clockwise(view.state.order, view.state.live, view.seat)
     half = max(6, width // 2 - 4)
     for place, seat in enumerate(seats[:height]):

@@ -23,7 +23,7 @@ from otto_p2p.updates import Closed, Controls, GameUpdate, News, Update
 from otto_p2p.words import table_name
 from otto_protocol.lobby.record import Here, Stage
 from otto_protocol.roster import PROTOCOL_VERSION
-from otto_protocol.rules import View, moves
+from otto_protocol.rules import SeatView, moves
 
 ALONE_SECONDS = 10.0  # in the lobby, before it is said why that may be
 LOOK_SECONDS = 3.0  # between two looks at our own addresses
@@ -194,7 +194,7 @@ async def play_by_itself(table: Controls, updates: trio.MemoryReceiveChannel[Upd
         match update:
             case Closed():
                 return
-            case GameUpdate(view=View() as view, decisions=decisions) if decisions:
+            case GameUpdate(view=SeatView() as view, decisions=decisions) if decisions:
                 if decisions != decided:
                     decided = decisions
                     choices = [m for m in decisions if not isinstance(m, (moves.Reshuffled, moves.Drawn))]

@@ -88,7 +88,7 @@ def game_update(
         replica.phase,
         progress,
         replica.table_number,
-        session.view() if replica.phase not in (MatchPhase.KEY_COMMIT, MatchPhase.KEY_OPEN) else None,
+        session.seat_view() if replica.phase not in (MatchPhase.KEY_COMMIT, MatchPhase.KEY_OPEN) else None,
         tuple(session.decisions()),
         session.awaited(),
         away,

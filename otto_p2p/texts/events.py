@@ -8,7 +8,7 @@ from otto_p2p.i18n import _, ngettext
 from otto_p2p.texts.cards import card_name, codes, colour_name
 from otto_p2p.texts.people import People
 from otto_p2p.updates import GameUpdate
-from otto_protocol.rules import GamePhase, View, moves
+from otto_protocol.rules import GamePhase, SeatView, moves
 from otto_protocol.rules.cards import colour
 
 
@@ -42,7 +42,7 @@ class Narrator:
             told += self._new_turn(view, people)
         return told
 
-    def _new_turn(self, view: View, people: People) -> list[str]:
+    def _new_turn(self, view: SeatView, people: People) -> list[str]:
         state = view.state
         if state.phase in (GamePhase.CHOOSE, GamePhase.SCORE, GamePhase.END) or state.turn == self._turn:
             return []
@@ -55,7 +55,7 @@ class Narrator:
         name = people.names[state.leader]
         return [text.format(turn=state.turn + 1, name=name, pile=len(state.pile), spent=len(state.spent))]
 
-    def _drawn(self, view: View) -> list[str]:
+    def _drawn(self, view: SeatView) -> list[str]:
         """My new cards: everybody sees that I drew, only I see what."""
         own = (*view.state.hands[view.seat], *view.state.collections[view.seat])
         mine = frozenset(slot for slot in own if slot in view.secret.cards)

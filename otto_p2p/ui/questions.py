@@ -14,7 +14,7 @@ from typing import assert_never
 
 from otto_p2p.i18n import _, pgettext
 from otto_p2p.texts.cards import colour_of
-from otto_protocol.rules import View, moves
+from otto_protocol.rules import SeatView, moves
 from otto_protocol.rules.cards import LETTERS, colour, number, short
 
 
@@ -46,7 +46,7 @@ class Question:
     """A decision that this seat has to make; `usual` is preselected. Options are in the order of the hand."""
 
     kind: Kind
-    view: View
+    view: SeatView
     options: tuple[Option, ...]
     usual: Option
 
@@ -73,7 +73,7 @@ FORCED = (moves.OpenDuel, moves.OpenLead, moves.Score)
 """Moves that are no decision: the session makes them itself."""
 
 
-def question(view: View, decisions: Sequence[moves.Move], usual: moves.Move) -> Question | None:
+def question(view: SeatView, decisions: Sequence[moves.Move], usual: moves.Move) -> Question | None:
     """The question that `decisions` are the answers to, or None when there is nothing to decide."""
     choices = [m for m in decisions if not isinstance(m, (moves.Reshuffled, moves.Drawn, *FORCED))]
     if not choices:
@@ -114,7 +114,7 @@ def _kind(move: moves.SeatMove) -> Kind:
             assert_never(move)
 
 
-def _option(view: View, move: moves.SeatMove) -> Option:
+def _option(view: SeatView, move: moves.SeatMove) -> Option:
     cards = view.secret.cards
     match move:
         case moves.Choose(slots=slots, number=own):
@@ -140,26 +140,26 @@ def _option(view: View, move: moves.SeatMove) -> Option:
             raise AssertionError(move)
 
 
-def _others(view: View) -> list[int]:
+def _others(view: SeatView) -> list[int]:
     """The other seats clockwise from the own one: their places are their numbers in duels."""
     order = view.state.order
     place = order.index(view.seat)
     return [*order[place + 1 :], *order[:place]]
 
 
-def opponents(view: View) -> list[tuple[str, int]]:
+def opponents(view: SeatView) -> list[tuple[str, int]]:
     """(code, seat) of those who can be challenged at all, clockwise: "d1" is the left neighbour."""
     return [(f"d{place}", seat) for place, seat in enumerate(_others(view), 1)]
 
 
-def _on_table(view: View) -> tuple[int, ...]:
+def _on_table(view: SeatView) -> tuple[int, ...]:
     """The own card that lies on the table in this turn."""
     state = view.state
     slot = state.lead if state.leader == view.seat else state.answers[view.seat]
     return () if slot is None or slot < 0 else (state.known[slot],)
 
 
-def _seen(view: View, move: moves.SeatMove) -> bool:
+def _seen(view: SeatView, move: moves.SeatMove) -> bool:
     slot = getattr(move, "slot", None)
     return slot in view.state.known
 

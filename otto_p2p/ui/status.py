@@ -8,17 +8,17 @@ from otto_p2p.texts.news import awaited_name, verified_line
 from otto_p2p.texts.people import People
 from otto_p2p.texts.results import points
 from otto_p2p.updates import GameUpdate
-from otto_protocol.rules import SAT_OUT, View, clockwise
+from otto_protocol.rules import SAT_OUT, SeatView, clockwise
 from otto_protocol.rules.cards import LETTERS, NUMBERS
 
 
-def dealt(view: View) -> bool:
+def dealt(view: SeatView) -> bool:
     """Whether the seat knows its cards: not before all shares of the deal are here."""
     own = (*view.state.hands[view.seat], *view.state.collections[view.seat])
     return all(slot in view.secret.cards for slot in own)
 
 
-def own_cards(view: View) -> list[str]:
+def own_cards(view: SeatView) -> list[str]:
     """The own hand, and the own collection with its number."""
     if not dealt(view):
         return [_("The cards are not dealt yet.")]
@@ -56,7 +56,7 @@ def table(update: GameUpdate, people: People) -> list[str]:
     return lines
 
 
-def _seat(update: GameUpdate, view: View, seat: int, people: People) -> str:
+def _seat(update: GameUpdate, view: SeatView, seat: int, people: People) -> str:
     state = view.state
     parts = [
         ngettext("{n} card in the hand", "{n} cards in the hand", len(state.hands[seat])).format(
@@ -100,7 +100,7 @@ def no_memory_aid() -> str:
     return _("The memory aid is switched off at this table.")
 
 
-def unseen(view: View) -> list[str]:
+def unseen(view: SeatView) -> list[str]:
     """The cards that the seat has not seen, a line a number: "3: R2 Y1 B2" (so many of each colour)."""
     if not dealt(view):
         return [_("The cards are not dealt yet.")]

@@ -21,9 +21,9 @@ from otto_protocol.match.session import Outgoing, Session
 from otto_protocol.match.transcript import Transcript
 from otto_protocol.roster import PROTOCOL_VERSION, RULES_VERSION, Member, Roster, Start, TableRules
 from otto_protocol.rules import moves
-from otto_protocol.rules.legal import View
+from otto_protocol.rules.legal import SeatView
 
-Chooser = Callable[[View, Sequence[moves.Move]], moves.Move]
+Chooser = Callable[[SeatView, Sequence[moves.Move]], moves.Move]
 
 
 class Lab:
@@ -64,7 +64,7 @@ class Lab:
         elif session.work():
             pass
         elif decisions := session.decisions():
-            view = session.view()
+            view = session.seat_view()
             assert view is not None
             session.act(choose(view, decisions))
         else:
@@ -84,7 +84,7 @@ class Lab:
             else:
                 idle.add(seat)
 
-    def at_random(self, view: View, decisions: Sequence[moves.Move]) -> moves.Move:
+    def at_random(self, view: SeatView, decisions: Sequence[moves.Move]) -> moves.Move:
         """A uniformly random decision."""
         return decisions[random_below(len(decisions), self.rng)]
 

@@ -20,12 +20,12 @@ from otto_protocol.match.session import StepDone, ViewOpened
 from otto_protocol.match.transcript import dump
 from otto_protocol.rules import moves
 from otto_protocol.rules.cards import number
-from otto_protocol.rules.legal import View
+from otto_protocol.rules.legal import SeatView
 
 TARGET = Path(__file__).with_name("match.json")
 
 
-def choose(view: View, legal: Sequence[moves.Move]) -> moves.Move:
+def choose(view: SeatView, legal: Sequence[moves.Move]) -> moves.Move:
     """Exchanges, collects and says Otto whenever it can, and keeps its own number."""
     if isinstance(legal[0], moves.Choose):
         return max(legal, key=lambda move: len(move.slots) if isinstance(move, moves.Choose) else 0)

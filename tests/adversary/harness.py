@@ -26,7 +26,7 @@ from otto_protocol.match.transcript import Transcript, dump, load
 from otto_protocol.roster import TableRules
 from otto_protocol.rules import moves
 from otto_protocol.rules.cards import number
-from otto_protocol.rules.legal import View
+from otto_protocol.rules.legal import SeatView
 from tests.protocol.lab_games import duellist, eager, patient
 
 LIMIT = 20_000  # rounds of a table: more is a table that never comes to rest
@@ -216,7 +216,7 @@ class Table:
         elif session.work():
             pass
         elif decisions := session.decisions():
-            view = session.view()
+            view = session.seat_view()
             assert view is not None
             session.act(self.choose(view, decisions))
         else:
@@ -373,7 +373,7 @@ def _fork(session: Session) -> Session:
 # -- moments of an honest game ---------------------------------------------------------------------------
 
 
-def shy(view: View, legal: Sequence[moves.Move]) -> moves.Move:
+def shy(view: SeatView, legal: Sequence[moves.Move]) -> moves.Move:
     """Like `eager`, but begins without a collection if it can."""
     if isinstance(legal[0], moves.Choose):
         return min(legal, key=lambda move: len(move.slots) if isinstance(move, moves.Choose) else 0)

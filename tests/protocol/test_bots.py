@@ -27,7 +27,7 @@ def play(seed: int, players: int, decks: int, bots: range) -> Game:
     while game.outcome is None:
         for seat in game.awaited:
             if seat in bots:
-                game.play(choose(game.view(seat), game.legal(seat), rng))
+                game.play(choose(game.seat_view(seat), game.legal(seat), rng))
             else:
                 game.play(naive(game, seat, rng, duels=0))
     return game
@@ -67,7 +67,7 @@ def test_it_decides_by_its_view_alone() -> None:
         if game.outcome is not None:
             break
         seat = game.awaited[0]
-        view = game.view(seat)
+        view = game.seat_view(seat)
         own = {*game.state.hands[seat], *game.state.collections[seat], *game.state.known}
         held = [slot for row in (*game.state.hands, *game.state.collections) for slot in row]
         unseen = [slot for slot in (*held, *game.state.pile) if slot not in own]
@@ -76,7 +76,7 @@ def test_it_decides_by_its_view_alone() -> None:
         for slot, card in zip(unseen, shuffled([game.cards[slot] for slot in unseen], rng), strict=True):
             other.cards[slot] = card
         move = choose(view, game.legal(seat), Drbg(b"same lot"))
-        assert move == choose(other.view(seat), other.legal(seat), Drbg(b"same lot"))
+        assert move == choose(other.seat_view(seat), other.legal(seat), Drbg(b"same lot"))
         game.play(move)
 
 
@@ -84,16 +84,16 @@ def test_it_collects_what_is_quickest_to_complete() -> None:
     rng = Drbg(b"first hands")
     for _ in range(20):
         game = Game.deal(range(4), 2, rng)
-        move = choose(game.view(0), game.legal(0), rng)
+        move = choose(game.seat_view(0), game.legal(0), rng)
         assert isinstance(move, Choose)
-        counts = Counter(number(card) for _, card in game.view(0).hand)
+        counts = Counter(number(card) for _, card in game.seat_view(0).hand)
         assert len(move.slots) == max(count for face, count in counts.items() if face != 0)
 
 
 def test_with_one_deck_it_never_collects_zeros() -> None:
     game = Game.deal(range(4), 1, RNG)
     zeros = next(move for move in game.legal(0) if isinstance(move, Choose) and move.number == 0)
-    assert choose(game.view(0), game.legal(0), RNG) != zeros
+    assert choose(game.seat_view(0), game.legal(0), RNG) != zeros
 
 
 def test_it_answers_with_the_colour_that_the_led_number_has_by_what_it_saw() -> None:
@@ -102,7 +102,7 @@ def test_it_answers_with_the_colour_that_the_led_number_has_by_what_it_saw() -> 
     new.known = {slot: game.cards[slot] for slot in game.state.hands[0]}
     game.state = freeze(new)
     lead(game, "R1")
-    move = choose(game.view(1), game.legal(1), RNG)
+    move = choose(game.seat_view(1), game.legal(1), RNG)
     assert isinstance(move, Answer)
     assert short(move.card) == "R3"
 
@@ -113,7 +113,7 @@ def test_it_leads_a_colour_that_nobody_has() -> None:
     new.known = {slot: game.cards[slot] for hand in game.state.hands[1:] for slot in hand}
     game.state = freeze(new)
     for _ in range(5):
-        move = choose(game.view(0), game.legal(0), RNG)
+        move = choose(game.seat_view(0), game.legal(0), RNG)
         assert isinstance(move, Lead)
         assert move.slot is not None
         assert short(game.cards[move.slot])[0] != "B"
@@ -126,23 +126,23 @@ def test_it_keeps_its_own_number_and_gives_away_others() -> None:
         slot = game.state.hands[seat][0]
         game.play(Answer(seat, slot, game.cards[slot]))
     open_lead(game)
-    assert choose(game.view(1), game.legal(1), RNG) == Exchange(1, False)
-    assert choose(game.view(2), game.legal(2), RNG) == Exchange(2, True)
+    assert choose(game.seat_view(1), game.legal(1), RNG) == Exchange(1, False)
+    assert choose(game.seat_view(2), game.legal(2), RNG) == Exchange(2, True)
 
 
 def test_it_calls_a_duel_that_it_cannot_lose_and_no_hopeless_one() -> None:
     eight = "R9 R9 B9 B9 G9 G9 Y9"
     game = arrange(["Y1" + ZEROS, "R3 R4"], ["G7 R7 B7", eight], [7, 9], RNG)
-    hidden = choose(game.view(0), game.legal(0), RNG)
+    hidden = choose(game.seat_view(0), game.legal(0), RNG)
     new = draft(game.state)
     new.known = {slot: game.cards[slot] for slot in game.state.hands[1]}
     game.state = freeze(new)
-    move = choose(game.view(0), game.legal(0), RNG)
+    move = choose(game.seat_view(0), game.legal(0), RNG)
     assert move == Challenge(0, 1)
     assert not isinstance(hidden, Challenge)
     game.play(move)
     game.play(LayDuel(1, game.state.hands[1][0]))
-    assert choose(game.view(0), game.legal(0), RNG) == Guess(0, 0)
+    assert choose(game.seat_view(0), game.legal(0), RNG) == Guess(0, 0)
 
 
 def test_its_chance_in_a_duel_is_what_comes_true() -> None:
@@ -152,9 +152,9 @@ def test_its_chance_in_a_duel_is_what_comes_true() -> None:
         game = Game.deal(range(2), 2, rng)
         while game.outcome is None:
             seat = game.awaited[0]
-            move = choose(game.view(seat), game.legal(seat), rng)
+            move = choose(game.seat_view(seat), game.legal(seat), rng)
             if isinstance(move, Challenge):
-                hoped += Odds(game.view(seat)).chance_to_guess(move.target)
+                hoped += Odds(game.seat_view(seat)).chance_to_guess(move.target)
                 duels += 1
             game.play(move)
             if isinstance(move, OpenDuel) and game.state.duel is not None:
@@ -175,18 +175,18 @@ def otto_step(collection: str, hand: str, others: list[str]) -> Game:
 def test_it_says_otto_when_others_are_close_and_waits_for_a_bonus_that_is_near() -> None:
     eight = "R5 R5 Y5 Y5 G5 G5 B5 B5"
     close = otto_step(eight, "R4 B4 R1 R2", ["R9 R9 B9 B9 G9 G9 Y9", "B8"])
-    move = choose(close.view(0), close.legal(0), RNG)
+    move = choose(close.seat_view(0), close.legal(0), RNG)
     assert isinstance(move, Say)
     assert move.otto
     near = otto_step(eight + " R5 Y5", "R1 R2", ["R9", "B8"])
-    move = choose(near.view(0), near.legal(0), RNG)
+    move = choose(near.seat_view(0), near.legal(0), RNG)
     assert move == Say(0, False)
-    assert explain(near.view(0), move).why is Why.GO_ON
+    assert explain(near.seat_view(0), move).why is Why.GO_ON
 
 
 def test_without_a_hand_there_is_nothing_to_wait_for() -> None:
     game = otto_step("R5 R5 Y5 Y5 G5 G5 B5 B5", "", ["R9", "B8"])
-    move = choose(game.view(0), game.legal(0), RNG)
+    move = choose(game.seat_view(0), game.legal(0), RNG)
     assert isinstance(move, Say)
     assert move.otto
 
@@ -198,7 +198,7 @@ def test_every_move_has_a_reason_and_all_reasons_come_up() -> None:
         game = Game.deal(range(3), 2, rng)
         while game.outcome is None:
             seat = game.awaited[0]
-            view, legal = game.view(seat), game.legal(seat)
+            view, legal = game.seat_view(seat), game.legal(seat)
             move = choose(view, legal, rng)
             reasoning = explain(view, move)
             seen[reasoning.why] += 1
@@ -210,5 +210,5 @@ def test_every_move_has_a_reason_and_all_reasons_come_up() -> None:
 def test_it_does_not_choose_when_there_is_nothing_to_choose() -> None:
     game = arrange(["R1" + ZEROS, "R3"], ["", ""], [9, 9], RNG)
     with pytest.raises(LocalError):
-        choose(game.view(1), game.legal(1), RNG)
+        choose(game.seat_view(1), game.legal(1), RNG)
     assert slot_of(game, 1, "R3") == 12

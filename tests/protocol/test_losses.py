@@ -13,7 +13,7 @@ from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica
 from otto_protocol.match.session import Session, ViewOpened
 from otto_protocol.rules import moves
-from otto_protocol.rules.legal import View
+from otto_protocol.rules.legal import SeatView
 from otto_protocol.rules.state import GamePhase
 from tests.protocol.lab_games import duellist, eager, patient
 from tests.protocol.losing_tables import BIG, Kind, LosingTable, check_order, checked_once, kind_of
@@ -56,7 +56,7 @@ def tables(players: int, seed: str, player: Chooser, turns: int) -> dict[Kind, L
     return found
 
 
-def hoarder(view: View, legal: Sequence[moves.Move]) -> moves.Move:
+def hoarder(view: SeatView, legal: Sequence[moves.Move]) -> moves.Move:
     """Like `eager`, but says Otto only where somebody else could say it as well."""
     enough = [laid for laid in view.state.collections if len(laid) >= 8]
     if isinstance(legal[0], moves.Say) and len(enough) < 2:

@@ -152,7 +152,7 @@ def test_r13_the_duel_card_goes_back_and_the_loser_chooses_what_to_lose() -> Non
     hand = game.state.hands[1]
     duel(game, "R3", 0)
     assert game.state.hands[1] == hand
-    assert [short(card) for card in game.view(0).seen(1)] == ["R3"]
+    assert [short(card) for card in game.seat_view(0).seen(1)] == ["R3"]
     lost = {short(move.card) for move in game.legal(1) if isinstance(move, LoseCard)}
     assert lost == {"R9", "B9"}
     slot = slot_of(game, 1, "B9")

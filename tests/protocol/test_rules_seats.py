@@ -88,7 +88,7 @@ def test_r20_a_leader_lost_before_opening_voids_the_turn() -> None:
     game.remove({0})
     assert (game.state.phase, game.awaited, game.state.said) == (GamePhase.LEAD, (1,), None)
     assert game.state.hands[1:] == hands[1:]
-    assert [short(card) for card in game.view(1).seen(3)] == ["B7"]
+    assert [short(card) for card in game.seat_view(1).seen(3)] == ["B7"]
 
 
 def test_r20_after_opening_the_turn_goes_on_without_the_leader() -> None:

@@ -202,7 +202,7 @@ def test_r05_a_hand_of_the_led_number_is_opened_and_sits_out() -> None:
     (move,) = game.legal(1)
     assert isinstance(move, SitOut)
     game.play(move)
-    assert [short(card) for card in game.view(2).seen(1)] == ["B1", "Y1"]
+    assert [short(card) for card in game.seat_view(2).seen(1)] == ["B1", "Y1"]
     answer(game, 2, "R5")
     open_lead(game)
     assert game.awaited == (2,)  # who sat out has no card on the table to exchange
@@ -232,7 +232,7 @@ def test_t09_only_the_colour_of_the_leader_exchanges() -> None:
     assert game.awaited == (1,)
     refused(game, Exchange(2, True), "T9")
     game.play(Exchange(1, True))
-    assert [short(card) for _, card in game.view(1).hand] == ["G9"]
+    assert [short(card) for _, card in game.seat_view(1).hand] == ["G9"]
     assert short(game.state.spent[-1]) == "R3"
 
 
@@ -244,7 +244,7 @@ def test_t10_the_leader_exchanges_only_if_nobody_else_matches() -> None:
     play_cards(game, "R1", "Y3", "B5")
     assert game.awaited == (0,)
     game.play(Exchange(0, True))
-    assert [short(card) for _, card in game.view(0).hand] == ["G9"]
+    assert [short(card) for _, card in game.seat_view(0).hand] == ["G9"]
 
 
 def test_r06_what_is_not_exchanged_goes_back_and_stays_known() -> None:
@@ -261,7 +261,7 @@ def test_r07_all_discard_first_and_draw_clockwise_from_the_left_of_the_leader() 
     play_cards(game, "R3", "R5", "R7", "R1")
     for seat in (0, 3, 2):
         game.play(Exchange(seat, True))
-    hands = [[short(card) for _, card in game.view(seat).hand] for seat in range(4)]
+    hands = [[short(card) for _, card in game.seat_view(seat).hand] for seat in range(4)]
     assert hands == [["B3"], ["R3"], ["B1"], ["B2"]]
     assert [short(card) for card in game.state.spent[-3:]] == ["R5", "R7", "R1"]
 
@@ -282,7 +282,7 @@ def test_r08_the_pile_runs_out_in_the_middle_of_the_draws() -> None:
     assert (step.phase, step.draws, step.owed) == (GamePhase.DRAW, ((1, step.draws[0][1]),), (2,))
     for seat in (1, 2):
         game.play(Exchange(seat, True))
-    assert [short(card) for _, card in game.view(1).hand] == ["G9"]
+    assert [short(card) for _, card in game.seat_view(1).hand] == ["G9"]
     assert game.state.spent == ()
     drawn = {game.cards[slot] for slot in (*game.state.pile, *game.state.hands[2])}
     assert {short(card) for card in drawn - spent} == {"R3", "R5"}  # today's discards are in it

@@ -203,7 +203,7 @@ class FakeTable(Controls):
             phase,
             progress,
             0 if phase is MatchPhase.KEY_COMMIT else 0x123456789,
-            None if game is None else game.view(self.me),
+            None if game is None else game.seat_view(self.me),
             decisions,
             () if game is None else game.awaited,
             dict(self.away),
@@ -233,7 +233,7 @@ class FakeTable(Controls):
     def one(self, seat: int) -> None:
         """One move of a built-in player."""
         assert self.game is not None
-        self._play(bots.choose(self.game.view(seat), self.game.legal(seat), self.rng))
+        self._play(bots.choose(self.game.seat_view(seat), self.game.legal(seat), self.rng))
 
     def _play(self, move: moves.SeatMove) -> None:
         assert self.game is not None

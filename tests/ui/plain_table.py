@@ -78,7 +78,7 @@ class PlainTable:
             MatchPhase.RESULT if ended else MatchPhase.PLAY,
             (0, 0),
             123456789,
-            self.game.view(0),
+            self.game.seat_view(0),
             () if ended else tuple(self.game.legal(0)),
             state.waiting,
             {},
@@ -117,7 +117,7 @@ class PlainTable:
         challenge = moves.Challenge(seat, 0)
         if self.duels and challenge in legal:
             return challenge
-        return bots.choose(self.game.view(seat), legal, self.rng)
+        return bots.choose(self.game.seat_view(seat), legal, self.rng)
 
     def _forced(self) -> moves.SeatMove | None:
         """What the session of seat 0 does by itself."""

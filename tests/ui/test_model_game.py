@@ -22,7 +22,7 @@ from otto_p2p.updates import GameUpdate, LobbyUpdate, News, Notice, ShuffleVerif
 from otto_p2p.words import table_words
 from otto_protocol.lobby.actions import Cause
 from otto_protocol.match.phases import MatchPhase
-from otto_protocol.rules import Secret, View, legal_moves, moves
+from otto_protocol.rules import SeatView, Secret, legal_moves, moves
 from otto_protocol.rules.cards import short
 from otto_protocol.rules.state import draft, freeze
 from tests.ui.fake_table import FakeTable
@@ -453,7 +453,7 @@ def _with_hand_of(update: GameUpdate, table: FakeTable, count: int) -> GameUpdat
     state.hands = tuple((*hand, *more) if seat == table.me else hand for seat, hand in enumerate(state.hands))
     secret = update.view.secret
     cards = {**secret.cards, **{slot: table.game.cards[slot] for slot in more}}
-    view = View(freeze(state), table.me, Secret(secret.number, cards))
+    view = SeatView(freeze(state), table.me, Secret(secret.number, cards))
     return replace(update, view=view, decisions=tuple(legal_moves(view.state, table.me, view.secret)))
 
 

@@ -216,7 +216,7 @@ def collect_two(player: Player) -> bool:
         if game.outcome is not None:
             return False
         if game.state.phase is GamePhase.COLLECT and 0 in game.awaited:
-            mine = [card for _slot, card in game.view(0).hand if number(card) == game.secrets[0].number]
+            mine = [card for _slot, card in game.seat_view(0).hand if number(card) == game.secrets[0].number]
             if len(mine) >= 2:
                 break
         if game.state.phase is GamePhase.EXCHANGE or not mine_in_hand(player):
@@ -239,7 +239,7 @@ def collect_two(player: Player) -> bool:
 
 def mine_in_hand(player: Player) -> bool:
     game = player.table.game
-    return any(number(card) == game.secrets[0].number for _slot, card in game.view(0).hand)
+    return any(number(card) == game.secrets[0].number for _slot, card in game.seat_view(0).hand)
 
 
 def test_a_refused_move_is_asked_again() -> None:

@@ -93,7 +93,7 @@ def test_every_question_can_be_asked_explained_and_answered() -> None:
         table.run_others()
         rng = Drbg(b"choice %d" % attempt)
         while table.game.outcome is None and not table.outcomes:
-            view, legal = table.game.view(0), table.game.legal(0)
+            view, legal = table.game.seat_view(0), table.game.legal(0)
             asked = question(view, legal, legal[0])
             assert asked is not None
             if asked.kind in missing:
@@ -126,7 +126,7 @@ def test_equal_cards_are_one_option() -> None:
     table.run_others()
     table.act(table.game.legal(0)[0])
     legal = table.game.legal(0)
-    asked = question(table.game.view(0), legal, legal[0])
+    asked = question(table.game.seat_view(0), legal, legal[0])
     assert asked is not None
     codes = [option.code for option in asked.options]
     assert len(codes) == len(set(codes))

@@ -41,8 +41,7 @@ from otto_protocol.match.speaker import Note, Speaker
 from otto_protocol.match.transcript import Transcript
 from otto_protocol.roster import PROTOCOL_VERSION, Start
 from otto_protocol.rules import moves
-from otto_protocol.rules.legal import View
-from otto_protocol.rules.legal import view as view_of
+from otto_protocol.rules.legal import SeatView
 from otto_protocol.rules.state import Secret, State
 
 __all__ = [
@@ -161,10 +160,10 @@ class Session:
                 state = rules.apply(state, effect.move)
         return state
 
-    def view(self) -> View | None:
+    def seat_view(self) -> SeatView | None:
         """All that this seat may know of the game (None before there is one)."""
         state = self.public_state()
-        return None if state is None else view_of(state, self.seat, self.secret)
+        return None if state is None else rules.seat_view(state, self.seat, self.secret)
 
     def take_events(self) -> list[SessionEvent]:
         """The events since the last call."""

@@ -15,7 +15,7 @@ from otto_protocol.limits import HAND
 from otto_protocol.rules.apply_moves import apply
 from otto_protocol.rules.check_moves import check
 from otto_protocol.rules.end import OTTO_POINTS, Outcome, bonuses, outcome, standings
-from otto_protocol.rules.legal import View, legal_moves, view
+from otto_protocol.rules.legal import SeatView, legal_moves, seat_view
 from otto_protocol.rules.phases import GAME_STEPS, GameEvent, GamePhase
 from otto_protocol.rules.seats import Hidden, Removal, hidden, remove_seats, with_new_pile
 from otto_protocol.rules.state import (
@@ -52,9 +52,9 @@ __all__ = [
     "Hidden",
     "Outcome",
     "Removal",
+    "SeatView",
     "Secret",
     "State",
-    "View",
     "apply",
     "awaited",
     "bonuses",
@@ -66,9 +66,9 @@ __all__ = [
     "most_players",
     "outcome",
     "remove_seats",
+    "seat_view",
     "standings",
     "start",
     "table_problem",
-    "view",
     "with_new_pile",
 ]

@@ -14,7 +14,7 @@ from otto_protocol.hashing import Rng, random_below, shuffled
 from otto_protocol.rules.apply_moves import apply
 from otto_protocol.rules.cards import deck_size
 from otto_protocol.rules.end import Outcome, outcome
-from otto_protocol.rules.legal import View, legal_moves, view
+from otto_protocol.rules.legal import SeatView, legal_moves, seat_view
 from otto_protocol.rules.moves import Drawn, Move, Reshuffled, SeatMove
 from otto_protocol.rules.phases import GamePhase
 from otto_protocol.rules.seats import remove_seats, with_new_pile
@@ -64,9 +64,9 @@ class Game:
         """The seat's legal moves."""
         return legal_moves(self.state, seat, self.secrets[seat])
 
-    def view(self, seat: int) -> View:
+    def seat_view(self, seat: int) -> SeatView:
         """What the seat may know."""
-        return view(self.state, seat, self.secrets[seat])
+        return seat_view(self.state, seat, self.secrets[seat])
 
     def play(self, move: SeatMove) -> None:
         """Make a seat's move, and shuffle and draw if that is next. Raises IllegalMove."""

@@ -108,7 +108,7 @@ def _otto(state: State, seat: int, secret: Secret) -> Iterator[Say]:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class SeatView:
     """Everything that one seat may know of a game."""
 
     state: State
@@ -145,6 +145,6 @@ class View:
         return left
 
 
-def view(state: State, seat: int, secret: Secret) -> View:
+def seat_view(state: State, seat: int, secret: Secret) -> SeatView:
     """What this seat may know: the public state and its own secret."""
-    return View(state, seat, secret)
+    return SeatView(state, seat, secret)
