@@ -17,7 +17,8 @@ from otto_protocol.crypto.identity import IdentityKey
 from otto_protocol.hashing import Rng, random_below
 from otto_protocol.lobby.record import seating_rank, sign_ready
 from otto_protocol.match.audit import Verdict, audit
-from otto_protocol.match.session import Outgoing, Session
+from otto_protocol.match.events import Record
+from otto_protocol.match.session import Session
 from otto_protocol.match.transcript import Transcript
 from otto_protocol.roster import PROTOCOL_VERSION, RULES_VERSION, Member, Roster, Start, TableRules
 from otto_protocol.rules import moves
@@ -47,20 +48,17 @@ class Lab:
         """The session of a seat."""
         return self.sessions[seat]
 
-    def send(self, seat: int, outgoing: Outgoing) -> None:
-        """Store and deliver one message of a seat to all others; override to lose, delay or change it."""
-        self.records[seat].append((outgoing.data, outgoing.note))
+    def send(self, seat: int, record: Record) -> None:
+        """Deliver one message of a seat to all others; override to lose, delay or change it."""
         for other, queue in enumerate(self.queues):
             if other != seat:
-                queue.append(outgoing.data)
+                queue.append(record.data)
 
     def turn_of(self, seat: int, choose: Chooser) -> bool:
         """Let one seat do one thing: hear a message, work, or decide. False if there was nothing to do."""
         session, queue = self.sessions[seat], self.queues[seat]
         if queue:
-            data = queue.popleft()
-            session.receive(data)
-            self.records[seat].append((data, b""))
+            session.receive(queue.popleft())
         elif session.work():
             pass
         elif decisions := session.decisions():
@@ -69,8 +67,10 @@ class Lab:
             session.act(choose(view, decisions))
         else:
             return False
-        for outgoing in session.take_outgoing():
-            self.send(seat, outgoing)
+        for record in session.take_records():
+            self.records[seat].append((record.data, record.note))
+            if record.own:
+                self.send(seat, record)
         return True
 
     def play(self, choose: Chooser | None = None) -> None:

@@ -9,7 +9,7 @@ from otto_protocol.encoding import AtMost, Exactly, Max, pack
 from otto_protocol.hashing import tagged_hash
 from otto_protocol.limits import MAX_DECKS, MAX_SEATS
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 RULES_VERSION = 1
 MAX_NAME = 40  # bytes of UTF-8
 

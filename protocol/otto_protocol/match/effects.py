@@ -43,6 +43,11 @@ class Promise:
 
 
 @dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """A seat stands at the step, and nothing is wanted from it."""
+
+
+@dataclass(frozen=True, slots=True)
 class OpenedKey:
     """The key of a seat for this game, proven to be its own."""
 
@@ -108,7 +113,8 @@ class Tagged:
 
 
 Effect = (
-    Promise
+    Acknowledged
+    | Promise
     | OpenedKey
     | NewDeck
     | ProofBytes

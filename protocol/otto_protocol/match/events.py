@@ -4,35 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from otto_protocol.match.log import Conviction
 from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica
 from otto_protocol.rules import moves
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
-    """A message of our own: store `data` and `note` together, then send `data` to everybody.
+class Record:
+    """Something new: store `data` and `note`, and then send `data` to everybody, if it is our `own`.
 
     Once it is stored, the note of the earlier message `forget` must be wiped (empty: of none).
     """
 
     data: bytes
-    note: bytes
+    own: bool
+    note: bytes = b""
     forget: bytes = b""
-
-
-@dataclass(frozen=True, slots=True)
-class Conviction:
-    """A seat broke a rule; `messages` (signed, wire form) show it to anybody who has the log before `step`.
-
-    `step` is None when they need no log: two contents that contradict each other, or no message at all.
-    """
-
-    seat: int
-    rule: str
-    text: str
-    messages: tuple[bytes, ...]
-    step: int | None
 
 
 @dataclass(frozen=True, slots=True)

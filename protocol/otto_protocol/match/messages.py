@@ -31,6 +31,7 @@ from otto_protocol.roster import Digest, Signature
 MAX_MESSAGE = (
     64 * 1024
 )  # bytes of one signed message; a proof for MAX_CARDS cards is the largest thing inside
+MAX_EVIDENCE = 12 * (MAX_MESSAGE + 256)  # bytes: at most two accused messages and one of each seat
 
 Seat = Annotated[int, Max(MAX_SEATS - 1)]
 Slot = Annotated[int, Max(2**32 - 1)]
@@ -256,40 +257,57 @@ class Tags:
 
 
 @dataclass(frozen=True, slots=True)
-class Ballot:
+class Ack:
+    """This seat stands at this step too, where nothing is wanted from it: it has seen all before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A seat that stays, and the content hash of its message for the step of a proposal."""
+
+    seat: Seat
+    content: Annotated[bytes, Exactly(32)]
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
     """Seals this view for its author, and votes to go on from the header's step and digest without `gone`.
 
-    `excluded` are those of `gone` that left or are convicted; `own` is the content hash of the author's message
-    of that step (empty: none); `cite` is the round of the agreement that it confirms (0: it knows of none), and
-    `opens` the digest at which the next view begins by that agreement (empty if it cites none).
+    `excluded` are those of `gone` that left or are convicted; `owns` are the messages of that step that the author
+    holds of seats that stay, by seat: they stand.
     """
 
     round: Annotated[int, Max(2**32 - 1)]
     gone: Annotated[tuple[Seat, ...], AtMost(MAX_SEATS)]
     excluded: Annotated[tuple[Seat, ...], AtMost(MAX_SEATS)]
-    own: MaybeNonce
-    cite: Annotated[int, Max(2**32 - 1)]
-    opens: MaybeNonce
+    owns: Annotated[tuple[Own, ...], AtMost(MAX_SEATS)]
+
+
+@dataclass(frozen=True, slots=True)
+class Enter:
+    """Its author is in the next view by the proposal that it voted for last, in `round`; `opens` is its digest."""
+
+    round: Annotated[int, Max(2**32 - 1)]
+    opens: Digest
 
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """The last thing that a seat signs in a match: it leaves, having voted up to this round, citing this one."""
+    """The last thing that a seat signs in a match: it leaves, having voted last in this round (0: never)."""
 
     last_round: Annotated[int, Max(2**32 - 1)]
-    cite: Annotated[int, Max(2**32 - 1)]
 
 
 Body = (
     KeyCommit | KeyOpen | Shuffle | ShuffleProof | Shares | Choose | Challenge | LayDuel | Guess | OpenDuel
     | LoseCard | Lead | Answer | SitOut | OpenLead | Exchange | Collect | OttoCommit | Otto | GoOn | Score
-    | Result | HealProof | Raise | Tags | Ballot | Leave
+    | Result | HealProof | Raise | Tags | Ack | Vote | Enter | Leave
 )  # fmt: skip
 
 KINDS: tuple[type[Body], ...] = (
     KeyCommit, KeyOpen, Shuffle, ShuffleProof, Shares, Choose, Challenge, LayDuel, Guess, OpenDuel, LoseCard,
     Lead, Answer, SitOut, OpenLead, Exchange, Collect, OttoCommit, Otto, GoOn, Score, Result,
-    HealProof, Raise, Tags, Ballot, Leave,
+    HealProof, Raise, Tags, Ack, Vote, Enter, Leave,
 )  # fmt: skip
 """The kind number on the wire is the place in this tuple."""
 
@@ -299,7 +317,7 @@ MOVES: tuple[type[Body], ...] = (
 )  # fmt: skip
 """The moves of the game, which `otto` translates."""
 
-VOTES = (Ballot, Leave)
+BALLOTS = (Vote, Enter, Leave)
 """These are about the table itself: they belong to a view, not to a step."""
 
 _NUMBER = {cls: number for number, cls in enumerate(KINDS)}
@@ -323,6 +341,18 @@ class Signed:
     seat: Seat
     content: Annotated[bytes, AtMost(MAX_MESSAGE)]
     signature: Signature
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What convicts a seat, for everybody who has the log up to it.
+
+    `accused` are two messages of one seat that contradict each other, or one that breaks a rule by itself or on top
+    of `before`: all messages of the step before it (none at the first step of a view).
+    """
+
+    accused: Annotated[tuple[Signed, ...], AtMost(2)]
+    before: Annotated[tuple[Signed, ...], AtMost(MAX_SEATS)] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,6 +396,16 @@ def signature_valid(signed: Signed, key: bytes, match: bytes) -> bool:
 def parse_signed(data: bytes) -> Signed:
     """The outer layer of a message; raises DecodeError. Says nothing about who made it."""
     return unpack(Signed, data, MAX_MESSAGE + 256)
+
+
+def parse(data: bytes) -> Signed | Evidence:
+    """What a peer passes on: a message or evidence; raises DecodeError. Says nothing about who made it."""
+    value = decode(data, MAX_EVIDENCE)
+    if type(value) is tuple and len(value) == 2:
+        return from_value(Evidence, value)
+    if len(data) > MAX_MESSAGE + 256:
+        raise DecodeError("a message that is too long")
+    return from_value(Signed, value)
 
 
 def parse_content(signed: Signed) -> Message:

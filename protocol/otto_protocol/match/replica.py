@@ -22,6 +22,7 @@ from otto_protocol.hashing import Drbg, Rng, random_below, shuffled, tagged_hash
 from otto_protocol.match import heal_steps, otto, phases
 from otto_protocol.match import messages as m
 from otto_protocol.match.effects import (
+    Acknowledged,
     Countersigned,
     Effect,
     HealKey,
@@ -62,8 +63,8 @@ class StepFaults(OttoError):
 class Replica(Place):
     """The public state at the start of a step, and the way to the next one. Treat as immutable."""
 
-    def awaited(self) -> tuple[int, ...]:
-        """The seats that must speak before this step is complete, ascending."""
+    def wanted(self) -> tuple[int, ...]:
+        """The seats from which the phase wants something in this step, ascending; the other live ones say Ack."""
         match phases.SPEAKERS[self.phase].who:
             case Who.ALL:
                 return self.live
@@ -82,9 +83,12 @@ class Replica(Place):
 
     def check(self, seat: int, body: m.Body) -> Effect:
         """What this message of `seat` means at this step; raises PeerFault naming the rule that it breaks."""
-        if seat not in self.awaited() or type(body) not in phases.SPEAKERS[self.phase].messages:
+        allowed = phases.SPEAKERS[self.phase].messages if seat in self.wanted() else (m.Ack,)
+        if type(body) not in allowed or self.phase is MatchPhase.OVER:
             raise PeerFault(seat, "P3", f"{type(body).__name__} in {self.phase.value}")
         match body:
+            case m.Ack():
+                return Acknowledged()
             case m.KeyCommit():
                 return Promise(Purpose.KEY, self.context(Purpose.KEY, seat), body.commitment)
             case m.KeyOpen():
@@ -139,6 +143,17 @@ class Replica(Place):
         after.phase = phases.after(self.phase, event)
         return after
 
+    def proof_fault(self, spoken: Spoken, rng: Rng) -> PeerFault | None:
+        """What is wrong with the shuffle proof in a message that `check` has let pass, if it has one."""
+        seat, effect = spoken.message.header.seat, spoken.effect
+        if not isinstance(effect, ProofBytes | HealKey):
+            return None
+        made = next(one for one in self.shuffles if one.seat == seat)
+        (valid,) = shuffle_proof.check_chain(
+            self.joint_key, [(made.before, made.after, effect.proof, made.context)], rng
+        )
+        return None if valid else PeerFault(seat, "P7", "the shuffle proof does not hold")
+
     def step_digest(self, said: Mapping[int, m.Message]) -> bytes:
         """The digest after this step: the one before, and the contents of the step in seat order."""
         contents = [said[seat].signed.content for seat in sorted(said)]
@@ -163,7 +178,7 @@ class Replica(Place):
     def _close(
         self, before: Replica, spoken: Mapping[int, Spoken], rng: Rng, trusted: int | None
     ) -> MatchEvent:
-        effects = {seat: spoken[seat].effect for seat in sorted(spoken)}
+        effects = _said(spoken)
         match self.phase:
             case MatchPhase.KEY_COMMIT:
                 self._promise(effects)
@@ -304,7 +319,7 @@ class Replica(Place):
         after = self._copy()
         after.view, after.step, after.digest = self.view + 1, self.step + 1, digest
         after.live = tuple(seat for seat in self.live if seat not in gone)
-        effects = {seat: standing[seat].effect for seat in sorted(standing) if seat in after.live}
+        effects = {seat: effect for seat, effect in _said(standing).items() if seat in after.live}
         event = after._lose(self, gone, effects)
         after.phase = phases.after(self.phase if event in phases.LOSS else MatchPhase.PLAY, event)
         return after
@@ -321,7 +336,7 @@ class Replica(Place):
             self._apply(effects)
         elif before.phase is MatchPhase.OTTO_COMMIT:
             self._promise(effects)
-        if gone:
+        if gone and self.play.phase is not rules.GamePhase.END:  # what has ended is not changed by a loss
             self.joint = add(*(self.keys[seat] for seat in self.live))
             assert self.joint is not None, "proven keys do not add up to nothing"
             self.state = rules.remove_seats(self.play, gone).state
@@ -362,6 +377,12 @@ class Replica(Place):
 
 def _proofs(effects: Mapping[int, Effect]) -> dict[int, bytes]:
     return {seat: one.proof for seat, one in all_of(ProofBytes, effects).items()}
+
+
+def _said(spoken: Mapping[int, Spoken]) -> dict[int, Effect]:
+    """The effects of a step by seat, ascending, without those that had nothing to say."""
+    effects = {seat: spoken[seat].effect for seat in sorted(spoken)}
+    return {seat: effect for seat, effect in effects.items() if not isinstance(effect, Acknowledged)}
 
 
 def _digest_after(view: int, step: int, digest: bytes, contents: list[bytes]) -> bytes:

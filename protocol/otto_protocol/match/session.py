@@ -1,88 +1,54 @@
 """One seat of a match: takes signed messages in, gives signed messages out, knows its own secrets.
 
+What is known of the match is a set of signed messages, and where the match stands follows from it (`log`). A
+session is that log, the secrets of one seat (`speaker`), and nothing else that could differ from what was said.
+It says something only where its seat has said nothing yet: at its position, as long as nobody is convicted and it
+has not voted; and votes only as its last vote allows (`view_change`).
+
 `receive` takes what came from the network in any order; `decisions` and `act` are for the player; `work`
-does the next thing that needs no decision (keys, shuffles, proofs, shares), one at a time, so that the
+does the next thing that needs no decision (keys, shuffles, proofs, shares, Acks), one at a time, so that the
 caller can send each message before the next is computed; `suspect`, `vote` and `leave` are about seats that
-are gone. What is in `outgoing` must be stored before it is sent: after a crash `restore` goes on with the
-stored messages, and no step is ever signed twice.
+are gone. `take_records` gives everything that is new, in order: store it, then send what is our own. After a crash
+`restore` takes the same records in the same order through the same code, and ends in the same state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+import copy
+from collections.abc import Iterable, Mapping
+from typing import Self
 
 from otto_protocol import rules
 from otto_protocol.crypto.identity import IdentityKey
-from otto_protocol.encoding import MAX_UINT, pack, unpack
-from otto_protocol.errors import DecodeError, IllegalMove, LocalError, PeerFault
+from otto_protocol.encoding import pack, unpack
+from otto_protocol.errors import DecodeError, IllegalMove, LocalError
 from otto_protocol.hashing import Rng
-from otto_protocol.limits import STEPS_KEPT
 from otto_protocol.match import messages as m
 from otto_protocol.match import otto
-from otto_protocol.match.ballots import Ballots
-from otto_protocol.match.effects import Effect, Played, Purpose
+from otto_protocol.match.effects import Played, Purpose
 from otto_protocol.match.events import (
     Convicted,
-    Conviction,
     Diverged,
     Heard,
-    Outgoing,
+    Record,
     Removed,
     SessionEvent,
     StepDone,
     ViewOpened,
     Voted,
 )
+from otto_protocol.match.log import Completed, Conviction, Log, Opened, WentBack
 from otto_protocol.match.phases import MatchPhase
-from otto_protocol.match.proposals import Contradiction, Final
-from otto_protocol.match.replica import Replica, Spoken, StepFaults
+from otto_protocol.match.replica import Replica, Spoken
 from otto_protocol.match.speaker import Note, Speaker
 from otto_protocol.match.transcript import Transcript
+from otto_protocol.match.view_change import Proposal, proposal_of
 from otto_protocol.roster import PROTOCOL_VERSION, Start
 from otto_protocol.rules import moves
 from otto_protocol.rules.legal import SeatView
 from otto_protocol.rules.state import Secret, State
 
-__all__ = [
-    "Convicted",
-    "Conviction",
-    "Diverged",
-    "Heard",
-    "Outgoing",
-    "Removed",
-    "Session",
-    "SessionEvent",
-    "StepDone",
-    "ViewOpened",
-    "Voted",
-]
-
-MAX_AHEAD = 64  # steps: a message for a step further ahead is dropped, catching up brings it again
-MAX_PAST = 128  # ballots of one seat in a view that is over: later ones are not looked at
-MAX_LATER = 128  # votes of one seat that are kept until what they need is here
-KEPT_VIEWS = 16  # views whose ballots still convict who contradicts itself
-
-
-@dataclass(frozen=True, slots=True)
-class _Undone:
-    """Where this seat stood before it went back to a step that somebody has signed twice."""
-
-    step: int  # the last one of those that were signed twice
-    replica: Replica
-    past: list[_Past]
-    log: list[tuple[m.Signed, ...]]
-    spoken: dict[int, Spoken]
-    speaker: Speaker
-
-
-@dataclass(frozen=True, slots=True)
-class _Past:
-    """A finished step, for going back to its start."""
-
-    replica: Replica
-    spoken: dict[int, Spoken]
-    speaker: Speaker
+Place = tuple[int, int, bytes]  # view, step, and the digest before it
 
 
 class Session:
@@ -94,50 +60,51 @@ class Session:
         `rng` weighs the batched verification of others' proofs, and makes the fresh secrets of heals.
         """
         self.start = start
-        self.replica = Replica(start.roster)
         self.seat = [member.key for member in start.roster.members].index(identity.public)
+        self.log = Log(start.roster, rng, self.seat)
         self.may_deal = True  # whether the first DEAL may be given; the lobby decides (it binds this seat)
-        self.out = False  # this seat has left, or the others have gone on without it
-        self.convicted: dict[int, Conviction] = {}
-        self.outgoing: list[Outgoing] = []
+        self.may_sign = True  # False after a restart, until others have said what they know of this seat
         self.events: list[SessionEvent] = []
-        self.log: list[tuple[m.Signed, ...]] = []  # of each finished step, in seat order; ballots behind
-        self._view_ends: list[int] = []  # by view: the step at which it ended
-        self.ballots = Ballots(self.replica.live, self.seat)
         self._identity = identity
-        self._rng = rng
-        self.speaker = Speaker(self.seat, seed, rng)
-        self._past: list[_Past] = []
-        self._spoken: dict[int, Spoken] = {}
-        self._seen: dict[tuple[int, int, int], m.Message] = {}  # (view, step, seat) -> the content we know
-        self._early: dict[tuple[int, int], dict[int, m.Message]] = {}
-        self._voted: dict[int, Ballots] = {}  # of the last views that are over: they still convict
-        self._later: dict[tuple[int, bytes], m.Message] = {}  # votes that came too early, by seat and content
-        self._undone: _Undone | None = None
-        self._own: dict[tuple[int, int], m.Message] = {}
-        self._notes: dict[tuple[int, int], Note] = {}
+        self._notes: dict[bytes, Note] = {}  # by own message, in wire form
+        self._forget: dict[bytes, bytes] = {}  # by own message: the one whose note is wiped when it is stored
         self._suspects: frozenset[int] = frozenset()
-        self.speaker.enter(self.replica)
+        speaker = Speaker(self.seat, seed, rng)
+        speaker.enter(self.replica)
+        self._speakers: dict[Place, Speaker] = {_place(self.replica): speaker}
+        self._told: dict[Place, set[int]] = {}
+        self._is_out = False
 
     # -- what is going on ----------------------------------------------------------------------------
 
+    @property
+    def replica(self) -> Replica:
+        """The public state at this peer's position."""
+        return self.log.replica
+
+    @property
+    def convicted(self) -> dict[int, Conviction]:
+        """Whoever is convicted, by seat."""
+        return self.log.convicted
+
+    @property
+    def speaker(self) -> Speaker:
+        """The secrets of this seat at its position."""
+        return self._speakers[_place(self.replica)]
+
     def awaited(self) -> tuple[int, ...]:
-        """The seats that the table waits for now."""
-        return tuple(seat for seat in self.replica.awaited() if seat not in self._spoken)
+        """The seats that the table waits for now: those of which it wants something, else those without an Ack."""
+        missing = self.log.awaited()
+        return tuple(seat for seat in self.replica.wanted() if seat in missing) or missing
 
     def spoken(self) -> dict[int, Spoken]:
         """What has been said in this step so far, by seat."""
-        return dict(self._spoken)
+        return self.log.spoken()
 
     @property
     def secret(self) -> Secret:
         """What this seat alone knows of the cards."""
         return self.speaker.secret
-
-    @property
-    def history(self) -> list[Replica]:
-        """The replicas at the start of the last finished steps."""
-        return [past.replica for past in self._past]
 
     @property
     def at_first_deal(self) -> bool:
@@ -149,15 +116,28 @@ class Session:
         """Whether the match has ended and all have signed its result."""
         return self.replica.phase is MatchPhase.OVER
 
+    @property
+    def out(self) -> bool:
+        """Whether this seat has left, or the others have gone on without it."""
+        return self._is_out or self.seat in self.log.leaves
+
+    @property
+    def voting(self) -> bool:
+        """Whether anybody has voted in this view, or has left."""
+        return bool(self.log.view.ballots) or bool(self.log.leaves.keys() & set(self.replica.live))
+
+    def accused(self) -> frozenset[int]:
+        """The convicted seats that have not been removed yet."""
+        return self.log.accused()
+
     def public_state(self) -> State | None:
         """The state with the moves of this step that have arrived already (None before the cards are dealt)."""
         state = self.replica.state
         if state is None or self.replica.phase is not MatchPhase.PLAY:
             return state
-        for seat in sorted(self._spoken):
-            effect = self._spoken[seat].effect
-            if isinstance(effect, Played):
-                state = rules.apply(state, effect.move)
+        for spoken in self.spoken().values():
+            if isinstance(spoken.effect, Played):
+                state = rules.apply(state, spoken.effect.move)
         return state
 
     def seat_view(self) -> SeatView | None:
@@ -170,61 +150,47 @@ class Session:
         events, self.events = self.events, []
         return events
 
-    def take_outgoing(self) -> list[Outgoing]:
-        """Our own messages since the last call: store them, then send them."""
-        outgoing, self.outgoing = self.outgoing, []
-        return outgoing
+    def take_records(self) -> list[Record]:
+        """All that is new since the last call, in order: store it, and send what is our own."""
+        taken, self.log.taken = self.log.taken, []
+        records = []
+        for data in taken:
+            parsed = m.parse(data)
+            own = isinstance(parsed, m.Signed) and parsed.seat == self.seat
+            note = self._notes.get(data)
+            records.append(Record(data, own, pack(note) if note else b"", self._forget.pop(data, b"")))
+        return records
 
     def messages_since(self, view: int, step: int) -> list[bytes]:
-        """All that we hold from (view, step) on, in order: what a peer that stands there is lacking.
-
-        If its view ended before that step, it has to hear from that end on.
-        """
-        first = min([step, *self._view_ends[view:]])
-        log, spoken = self.log, self._spoken
-        if self._undone is not None:  # what is void here may stand elsewhere
-            log, spoken = self._undone.log, self._undone.spoken
-        kept = [signed for said in log[first:] for signed in said]
-        kept += [spoken[seat].message.signed for seat in sorted(spoken)]
-        kept += [ballot.signed for ballot in self.ballots.all()]
-        kept += [early[seat].signed for _, early in sorted(self._early.items()) for seat in sorted(early)]
-        evidence = [data for conviction in self.convicted.values() for data in conviction.messages]
-        return [pack(signed) for signed in kept] + evidence
+        """All that is held from (view, step) on, for a peer that stands there."""
+        return self.log.since(view, step)
 
     def transcript(self) -> Transcript:
         """The log so far, for a verifier."""
-        said = [signed for step in self.log for signed in step]
-        said += [self._spoken[seat].message.signed for seat in sorted(self._spoken)]
-        return Transcript(PROTOCOL_VERSION, self.start, tuple(said))
+        return Transcript(PROTOCOL_VERSION, self.start, tuple(self.log.record()))
 
     def evidence(self, conviction: Conviction) -> Transcript:
-        """What convinces a verifier that never saw the game (`audit.judge`)."""
-        accused = tuple(m.parse_signed(data) for data in conviction.messages)
-        said: list[m.Signed] = []
-        if conviction.step is not None:
-            said += [signed for step in self.log[: conviction.step] for signed in step]
-        if conviction.step == self.replica.step:
-            spoken = sorted(self._spoken.items())
-            said += [one.message.signed for seat, one in spoken if seat != conviction.seat]
-            others = [one for one in self.convicted.values() if one is not conviction]
-            said += [m.parse_signed(one.messages[0]) for one in others if one.step == conviction.step]
-        return Transcript(PROTOCOL_VERSION, self.start, tuple(said), accused)
+        """What convinces a verifier that never saw the game."""
+        return Transcript(PROTOCOL_VERSION, self.start, tuple(self.log.evidence_file(conviction)))
 
     # -- the player ----------------------------------------------------------------------------------
 
     def decisions(self) -> list[moves.SeatMove]:
         """What the player may do now; empty when it is not this seat's decision."""
-        return otto.decisions(self.replica, self.seat, self.secret) if self._may_speak() else []
+        if not self._may_speak() or self.seat not in self.replica.wanted():
+            return []
+        return otto.decisions(self.replica, self.seat, self.secret)
 
     def act(self, move: moves.Move) -> None:
         """Make a move of our own. Raises IllegalMove, or LocalError when it is not our turn."""
-        if move not in self.decisions():
-            raise self._refusal(move)
+        decisions = self.decisions()
+        if move not in decisions:
+            raise self._refusal(move, decisions)
         self._say(*self.speaker.body_of(self.replica, move))
 
-    def _refusal(self, move: moves.Move) -> LocalError:
+    def _refusal(self, move: moves.Move, decisions: list[moves.SeatMove]) -> LocalError:
         """Why a move that is not among the decisions cannot be made."""
-        if not self.decisions():
+        if not decisions:
             return LocalError("there is nothing to decide now")
         try:
             rules.check(self.replica.play, moves.public(move))
@@ -239,6 +205,9 @@ class Session:
             return True
         if not self._may_speak() or (self.at_first_deal and not self.may_deal):
             return False
+        if self.seat not in replica.wanted():
+            self._say(m.Ack(), None)
+            return True
         said = self.speaker.automatic(replica)
         if said is None:
             return False
@@ -246,443 +215,219 @@ class Session:
         return True
 
     def _may_speak(self) -> bool:
-        """Whether this seat is awaited and free to say something new: never a second thing for one step."""
+        """Whether this seat is free to say something new: never a second thing for one step."""
+        log = self.log
         return (
-            self.seat in self.awaited()
-            and (self.replica.view, self.replica.step) not in self._own
-            and not self.ballots.sealed
+            self.may_sign
             and not self.out
-            and not self.accused()
+            and not self.over
+            and not log.is_sealed()
+            and not log.accused()
+            and log.content(self.replica.step, self.seat) is None
         )
-
-    def accused(self) -> frozenset[int]:
-        """The convicted seats that have not been removed yet."""
-        return frozenset(self.convicted) & frozenset(self.replica.live)
 
     # -- messages out --------------------------------------------------------------------------------
 
-    def _say(self, body: m.Body, note: Note | None) -> None:
+    def say(self, body: m.Body, note: Note | None = None) -> m.Message:
+        """Sign a message for the position, and take it as our own, whatever it is: for experiments that lie."""
         replica = self.replica
         header = m.Header(replica.match, replica.view, replica.step, self.seat, replica.digest)
-        effect = replica.check(self.seat, body)
+        return self._sign(header, body, note)
+
+    def _say(self, body: m.Body, note: Note | None) -> None:
+        message = self.say(body, note)
+        if isinstance(body, m.Raise):
+            self._forget[m.wire(message)] = self._forget_heal()
+        self._after()
+
+    def _sign(self, header: m.Header, body: m.Body, note: Note | None = None) -> m.Message:
         message = m.sign(self._identity, header, body)
-        self._remember(message, note)
-        forget = self._forget_secret() if isinstance(body, m.Raise) else b""
-        self.outgoing.append(Outgoing(m.wire(message), b"" if note is None else pack(note), forget))
-        self._accept(message, effect)
-        self._complete()
-
-    def _forget_secret(self) -> bytes:
-        """Forget the fresh secret of a heal, here and (by what is returned) in the journal."""
-        self.speaker.promised.pop(Purpose.HEAL_KEY)
-        for past in self._past:
-            past.speaker.promised.pop(Purpose.HEAL_KEY, None)
-        place = max(place for place, kept in self._own.items() if isinstance(kept.body, m.HealProof))
-        self._notes.pop(place, None)
-        return m.wire(self._own[place])
-
-    def _remember(self, message: m.Message, note: Note | None) -> None:
-        place = (message.header.view, message.header.step)
-        self._own[place] = message
+        data = m.wire(message)
         if note is not None:
-            self._notes[place] = note
+            self._notes[data] = note
+        self.log.take(message, data)
+        return message
+
+    def _forget_heal(self) -> bytes:
+        """Forget the fresh secret of a heal, here and (by the message that is returned) in the journal."""
+        secrets = [speaker.promised.pop(Purpose.HEAL_KEY, None) for speaker in self._speakers.values()]
+        data = next((data for data, note in self._notes.items() if note in secrets), b"")
+        self._notes.pop(data, None)
+        return data
 
     # -- messages in ---------------------------------------------------------------------------------
 
     def receive(self, data: bytes) -> bool:
-        """Take a message from the network; look at `events`, `outgoing` and `decisions` afterwards.
+        """Take what came from the network; look at records, events and decisions afterwards.
 
-        True if it was new: worth storing, and passing on to who does not hear its author. Raises DecodeError
+        True if it was new: worth storing, and passing on to whoever does not hear its author. Raises DecodeError
         for bytes that no member of this match signed; nobody can be blamed for them.
         """
-        signed = m.parse_signed(data)
-        members = self.start.roster.members
-        if signed.seat >= len(members) or not m.signature_valid(
-            signed, members[signed.seat].key, self.replica.match
-        ):
-            raise DecodeError("not signed by a member of this match")
-        try:
-            message = m.parse_content(signed)
-        except DecodeError as error:
-            return self._hold(PeerFault(signed.seat, "P2", str(error)), (data,))
-        if message.header.match != self.replica.match:
-            return self._hold(PeerFault(signed.seat, "P15", "a message for another match"), (data,))
-        new = self._take(message)
-        self._complete()
-        return new
+        before = len(self.log.taken)
+        self.log.receive(data)
+        self._after(data)
+        return len(self.log.taken) > before
 
-    def _take(self, message: m.Message) -> bool:
-        return self._take_vote(message) if isinstance(message.body, m.VOTES) else self._place(message)
-
-    def _place(self, message: m.Message) -> bool:
-        """Put a message where it belongs; False if nothing new was learnt from it.
-
-        What a convict has said validly still counts where it was said: others may have gone on with it.
-        """
-        header = message.header
-        key = (header.view, header.step, header.seat)
-        here = (self.replica.view, self.replica.step)
-        known = self._seen.get(key)
-        if known is not None and known.signed.content == message.signed.content:
-            return False
-        if known is not None:
-            fault = PeerFault(header.seat, "P1", "two different messages for one step")
-            new = self._convict(fault, (known, message))
-            self._void(header)
-            return new
-        if (header.view, header.step) > here:
-            if header.step - self.replica.step > MAX_AHEAD or self._too_early(header.seat):
-                return False
-            self._early.setdefault((header.view, header.step), {})[header.seat] = message
-            self._seen[key] = message
-            return True
-        replica = self._replica_at(header)
-        if replica is None:
-            if (header.view, header.step) < here:
-                return False
-            self._seen[key] = message
-            self.events.append(Diverged(header.seat, header.step))
-            return True
-        if header.seat not in replica.live:
-            return False  # it was removed: nothing that it says counts any more
-        try:
-            effect = replica.check(header.seat, message.body)
-        except PeerFault as fault:
-            self._seen[key] = message
-            return self._convict(fault, (message,), header.step)
-        if replica is not self.replica:
-            return False  # a void message of a step that a view change has ended
-        self._accept(message, effect)
-        return True
-
-    def _too_early(self, seat: int) -> bool:
-        """Whether a seat has said so much before its time, in whatever view, that no more of it is kept."""
-        return sum(seat in early for early in self._early.values()) >= MAX_AHEAD
-
-    def _replica_at(self, header: m.Header) -> Replica | None:
-        """The replica that a message was made on top of, if it is the current one or one of the last."""
-        for replica in (self.replica, *(past.replica for past in reversed(self._past))):
-            if (replica.view, replica.step) == (header.view, header.step):
-                return replica if replica.digest == header.previous else None
-        return None
-
-    def _accept(self, message: m.Message, effect: Effect) -> None:
-        header = message.header
-        self._seen[header.view, header.step, header.seat] = message
-        self._spoken[header.seat] = Spoken(message, effect)
-        move = effect.move if isinstance(effect, Played) else None
-        self.events.append(Heard(header.seat, self.replica.phase, move))
-
-    def _complete(self) -> None:
-        """Go on for as long as steps are complete with what is here."""
-        if self._undone is not None and self._is_settled(self._undone):
-            self._return()
-        while set(self.replica.awaited()) <= self._spoken.keys() and not self.over:
-            before, spoken = self.replica, self._spoken
-            try:
-                after = before.advance(spoken, self._rng, self.seat)
-            except StepFaults as error:
-                for fault in error.faults:
-                    self._convict(fault, (spoken.pop(fault.culprit).message,), before.step)
-                break
-            self._finish_step(tuple(spoken[seat].message.signed for seat in sorted(spoken)), after)
-            self.events.append(StepDone(before, after))
-            self._take_early()
-        self._take_later()
-        self._conclude()
-
-    def _finish_step(self, said: tuple[m.Signed, ...], after: Replica) -> None:
-        """Leave the step that is complete, or that a view change ends."""
-        before, own = self.replica, self._spoken.get(self.seat)
-        self._past.append(_Past(before, self._spoken, self.speaker.snapshot()))
-        del self._past[:-STEPS_KEPT]
-        self.log.append(said)
-        self.replica, self._spoken = after, {}
-        if own is not None:
-            self.speaker.close(before, own.effect, self._notes.get((before.view, before.step)))
-        self.speaker.enter(after)
-
-    def _take_early(self) -> None:
-        """Place what came too early for the steps before."""
-        for _, message in sorted(self._early.pop((self.replica.view, self.replica.step), {}).items()):
-            self._seen.pop((message.header.view, message.header.step, message.header.seat))
-            self._place(message)
-
-    def _convict(self, fault: PeerFault, messages: tuple[m.Message, ...], step: int | None = None) -> bool:
-        return self._hold(fault, tuple(m.wire(message) for message in messages), step)
-
-    def _hold(self, fault: PeerFault, messages: tuple[bytes, ...], step: int | None = None) -> bool:
-        """Keep evidence against a seat; False if there is some already."""
-        if fault.culprit in self.convicted:
-            return False
-        conviction = Conviction(fault.culprit, fault.rule, fault.text, messages, step)
-        self.convicted[fault.culprit] = conviction
-        self.ballots.convict((fault.culprit,))
-        self.events.append(Convicted(conviction))
-        return True
-
-    def _void(self, header: m.Header) -> None:
-        """Both contents of an equivocation are void, unless everybody else has gone on with the one taken here.
-
-        Else whoever gives up its seat could undo what was played long ago.
-        """
-        step = header.step
-        self._early.get((header.view, step), {}).pop(header.seat, None)
-        if header.view != self.replica.view or self.over:
+    def _after(self, data: bytes | None = None) -> None:
+        """What follows from what was taken: the position, our secrets there, the next view."""
+        self.log.follow()
+        self._tell_changes()
+        if data is not None:
+            self._tell_ballot(data)
+        while self.log.view.ballots and not self._is_out and not self.over and self._enter():
+            self._tell_changes()
+        if not self.log.view.ballots or self._is_out or self.over:
             return
-        if step < self.replica.step:
-            here = _Undone(
-                step, self.replica, list(self._past), list(self.log), self._spoken, self.speaker.snapshot()
-            )
-            if not self._is_settled(here) and self._go_back(step, None):
-                before = self._undone
-                self._undone = here if before is None else replace(before, step=max(step, before.step))
-        if step == self.replica.step:
-            self._spoken.pop(header.seat, None)
+        if self.log.count().goes_on_without(self.seat, self._suspects):
+            self._is_out = True
+            self.events.append(Removed())
 
-    def _is_settled(self, there: _Undone) -> bool:
-        """Whether all others but the accused have signed something in this view on top of that step there."""
-        view = there.replica.view
-        later = [past.replica for past in there.past if past.replica.view == view] + [there.replica]
-        digests = {one.step: one.digest for one in later if one.step > there.step}
-        said = [self._seen.get((view, step, seat)) for step in digests for seat in self.replica.live]
-        signed = [message.header for message in (*said, *self.ballots.all()) if message is not None]
-        on_top = {header.seat for header in signed if digests.get(header.step) == header.previous}
-        return set(self.replica.live) - self.accused() - {self.seat} <= on_top
+    def _tell_changes(self) -> None:
+        changes, self.log.changes = self.log.changes, []
+        for change in changes:
+            match change:
+                case Completed(before=before, spoken=spoken, after=after):
+                    self._tell_heard(before, spoken)
+                    own = spoken.get(self.seat)
+                    self._go_on(before, own, after)
+                    self.events.append(StepDone(before, after))
+                case Opened(before=before, standing=standing, after=after, gone=gone):
+                    self._go_on(before, standing.get(self.seat), after)
+                    self.speaker.drop_shuffle()
+                    self._suspects -= gone
+                    self.events.append(ViewOpened(before, after, tuple(sorted(gone))))
+                case Conviction():
+                    self.events.append(Convicted(change))
+                case WentBack():
+                    pass
+        self._tell_heard(self.replica, self.spoken())
+        here = {_place(node.replica) for node in self.log.view.known.values()}
+        self._speakers = {place: one for place, one in self._speakers.items() if place in here}
+        self._told = {place: one for place, one in self._told.items() if place in here}
 
-    def _return(self) -> None:
-        """Stand again where this seat stood before it went back."""
-        there, self._undone = self._undone, None
-        assert there is not None
-        self.replica, self._past, self.log = there.replica, there.past, there.log
-        self._spoken, self.speaker = there.spoken, there.speaker
-        self._take_early()
+    def _go_on(self, before: Replica, own: Spoken | None, after: Replica) -> None:
+        """Our secrets at the next step follow from those at the one before, and from what we said there."""
+        if _place(after) in self._speakers:
+            return
+        speaker = self._speakers[_place(before)]
+        self._speakers[_place(before)] = speaker.snapshot()
+        if own is not None:
+            speaker.close(before, own.effect, self._notes.get(m.wire(own.message)))
+        speaker.enter(after)
+        self._speakers[_place(after)] = speaker
 
-    def _go_back(self, step: int, digest: bytes | None) -> bool:
-        """Stand again where a step of this view began, with what was said in it; False if that is not known."""
-        for place, past in enumerate(self._past):
-            replica = past.replica
-            if (
-                replica.view == self.replica.view
-                and replica.step == step
-                and digest in (None, replica.digest)
+    def _tell_heard(self, replica: Replica, spoken: Mapping[int, Spoken]) -> None:
+        told = self._told.setdefault(_place(replica), set())
+        for seat, one in spoken.items():
+            if seat not in told:
+                told.add(seat)
+                move = one.effect.move if isinstance(one.effect, Played) else None
+                self.events.append(Heard(seat, replica.phase, move))
+
+    def _tell_ballot(self, data: bytes) -> None:
+        parsed = m.parse(data)
+        if isinstance(parsed, m.Signed) and data in self.log.taken[-1:]:
+            try:
+                message = m.parse_content(parsed)
+            except DecodeError:
+                return
+            if isinstance(message.body, m.Vote):
+                self.events.append(Voted(parsed.seat, message.body.gone))
+            elif isinstance(message.body, m.Leave):
+                self.events.append(Voted(parsed.seat, (parsed.seat,)))
+            elif not isinstance(message.body, m.Enter) and (
+                message.header.view == self.replica.view
+                and message.header.step == self.replica.step
+                and message.header.previous != self.replica.digest
             ):
-                del self._past[place:]
-                del self.log[step:]
-                self.replica, self.speaker = replica, past.speaker
-                self._spoken = {seat: one for seat, one in past.spoken.items() if seat not in self.convicted}
-                return True
-        return False
+                self.events.append(Diverged(parsed.seat, message.header.step))
 
     # -- losing seats --------------------------------------------------------------------------------
 
     def suspect(self, seats: Iterable[int]) -> None:
         """Say which seats the table should go on without, if the others agree: silent, or overdue."""
         self._suspects = frozenset(seats) - {self.seat}
+        self._after()
 
     def leave(self) -> bool:
         """Sign LEAVE, the last thing that this seat signs in the match. False if there is nothing to leave."""
-        if self.out or self.over:
+        if self.out or self.over or not self.may_sign:
             return False
-        last, cite = self.ballots.last_own_round()
-        self._say_vote(m.Leave(last, cite), self.replica.step, self.replica.digest)
-        self.out = True
+        last = self.log.count().last_vote(self.seat)
+        self._sign(self._header(), m.Leave(last[0] if last else 0))
+        self.events.append(Voted(self.seat, (self.seat,)))
+        self._after()
         return True
 
-    def vote(self, *, again: bool) -> bool:
-        """Sign a ballot if one is due; False if not. `again`: about a second has gone by since the last one."""
-        if self.out or self.over:
+    def vote(self) -> bool:
+        """Sign a vote if one is due; False if not. A second should have gone by since the last one."""
+        if self.out or self.over or not self.may_sign:
             return False
+        suspects = self._suspects & frozenset(self.replica.live)
+        due = self.log.count().to_vote(self.seat, suspects, self._proposal)
+        if due is None:
+            return False
+        number, proposal = due
+        body = m.Vote(
+            number,
+            tuple(sorted(proposal.gone)),
+            tuple(sorted(proposal.excluded)),
+            tuple(m.Own(seat, content) for seat, content in proposal.owns),
+        )
+        self._sign(self._header_of(proposal), body)
+        self.events.append(Voted(self.seat, body.gone))
+        self._after()
+        return True
+
+    def _header(self) -> m.Header:
         replica = self.replica
-        suspects = self._suspects & frozenset(replica.live)
-        choice = self.ballots.vote(replica.step, replica.digest, suspects, again=again)
-        if choice is None:
+        return m.Header(replica.match, replica.view, replica.step, self.seat, replica.digest)
+
+    def _header_of(self, proposal: Proposal) -> m.Header:
+        replica = self.replica
+        return m.Header(replica.match, replica.view, proposal.step, self.seat, proposal.digest)
+
+    def _proposal(self, gone: frozenset[int]) -> Proposal:
+        body, header = self.log.proposal(gone), self._header()
+        return proposal_of(m.Message(header, body, m.Signed(self.seat, m.content_of(header, body), b"")))
+
+    def _enter(self) -> bool:
+        """Enter the next view if that is due, or was signed already; False if not."""
+        log, count = self.log, self.log.count()
+        signed = count.entries.get(self.seat)
+        if signed:
+            return log.open_view(signed[0][1])
+        due = count.to_enter(self.seat, self._suspects) if self.may_sign and not self.out else None
+        if due is None or (due[1].step, due[1].digest) not in log.view.known:
             return False
-        proposal = choice.proposal
-        own = self._own.get((replica.view, proposal.step))
-        said = own.content_hash() if own is not None and own.header.previous == proposal.digest else b""
-        gone, excluded = tuple(sorted(proposal.gone)), tuple(sorted(proposal.excluded))
-        body = m.Ballot(choice.round, gone, excluded, said, choice.cite, choice.opens)
-        self._say_vote(body, proposal.step, proposal.digest)
-        self._complete()
-        return True
+        number, proposal = due
+        self._sign(self._header_of(proposal), m.Enter(number, proposal.opens))
+        return log.open_view(proposal)
 
-    def _say_vote(self, body: m.Ballot | m.Leave, step: int, digest: bytes) -> None:
-        header = m.Header(self.replica.match, self.replica.view, step, self.seat, digest)
-        message = m.sign(self._identity, header, body)
-        self.outgoing.append(Outgoing(m.wire(message), b""))
-        self._take_vote(message)
-
-    def _take_vote(self, message: m.Message) -> bool:
-        """Keep a ballot or a LEAVE; False if it is known, or a ballot of a view that is over.
-
-        A LEAVE counts in later views too. A ballot counts once the message is here that it names as its author's
-        own: who counts it must be able to pass on what will stand.
-        """
-        header, body = message.header, message.body
-        if header.view < self.replica.view and isinstance(body, m.Ballot):
-            return self._contradicts(message)
-        if header.view > self.replica.view or not self._names_what_is_here(message):
-            key = (header.seat, message.signed.content)
-            waiting = sum(seat == header.seat for seat, _ in self._later)
-            if key in self._later or waiting >= MAX_LATER:
-                return False
-            self._later[key] = message
-            return True
-        try:
-            new = self.ballots.add(message)
-        except Contradiction as error:
-            return self._convict(error.fault, error.messages) or error.new
-        if new and isinstance(body, m.Leave) and header.seat == self.seat:
-            self.out = True
-        if new:
-            self.events.append(
-                Voted(header.seat, body.gone if isinstance(body, m.Ballot) else (header.seat,))
-            )
-        return new
-
-    def _contradicts(self, message: m.Message) -> bool:
-        """Whether a ballot of a view that is over convicts its author: it may have voted for two tables."""
-        voted = self._voted.get(message.header.view)
-        try:
-            if voted is not None and voted.count(message.header.seat) < MAX_PAST:
-                voted.add(message)
-        except Contradiction as error:
-            return self._convict(error.fault, error.messages)
-        return False
-
-    def _names_what_is_here(self, vote: m.Message) -> bool:
-        header, body = vote.header, vote.body
-        if not isinstance(body, m.Ballot) or not body.own or header.seat == self.seat:
-            return True
-        return self._said(header.seat, header.view, header.step, body.own) is not None
-
-    def _said(self, seat: int, view: int, step: int, content_hash: bytes) -> m.Message | None:
-        """The message of a seat with this content, if it is here: as what was taken, or as evidence."""
-        found = [self._seen.get((view, step, seat))]
-        if seat in self.convicted:
-            signed = (m.parse_signed(data) for data in self.convicted[seat].messages)
-            found += [m.parse_content(one) for one in signed if m.content_hash(one) == content_hash]
-        return next((one for one in found if one is not None and one.content_hash() == content_hash), None)
-
-    def _take_later(self) -> None:
-        """Take the votes again that came too early."""
-        for key, message in list(self._later.items()):
-            if message.header.view <= self.replica.view and self._names_what_is_here(message):
-                del self._later[key]
-                self._take_vote(message)
-
-    def _conclude(self) -> None:
-        """Open the next view if its ballots are complete and everything that stands in it is here."""
-        final = self.ballots.final()
-        if final is None or self.out or self.over:
-            return
-        proposal = final.proposal
-        if self.seat in proposal.gone:
-            self.out = True
-            self.events.append(Removed())
-            return
-        if not self._stand_at(proposal.step, proposal.digest):
-            return  # not there yet: what is missing will come
-        standing = self._standing(final)
-        if standing is not None:
-            self._open_view(final, standing)
-
-    def _stand_at(self, step: int, digest: bytes) -> bool:
-        """Go to this place in the log; False if it is not known."""
-        if (self.replica.step, self.replica.digest) == (step, digest) or self._go_back(step, digest):
-            return True
-        if self._undone is None:
-            return False
-        self._return()
-        return self._stand_at(step, digest)
-
-    def _standing(self, final: Final) -> dict[int, Spoken] | None:
-        """The messages that the survivors' ballots name, or None while one is missing.
-
-        One that breaks a rule is void for everybody, though its author is not removed yet.
-        """
-        standing = {}
-        for seat, own in final.own:
-            if not own:
-                continue
-            said = self._spoken.get(seat)
-            if said is None or said.message.content_hash() != own:
-                message = self._said(seat, self.replica.view, final.proposal.step, own)
-                if message is None:
-                    return None
-                try:
-                    said = Spoken(message, self.replica.check(seat, message.body))
-                except PeerFault:
-                    continue
-            standing[seat] = said
-        return standing
-
-    def _open_view(self, final: Final, standing: dict[int, Spoken]) -> None:
-        before, gone = self.replica, final.proposal.gone
-        after = before.without(gone, standing, final.digest(before.view))
-        said = [standing[seat].message.signed for seat in sorted(standing)]
-        logged = {signed.content for step in (*self.log, said) for signed in step}
-        evidence = [
-            m.parse_signed(data)
-            for seat in sorted(final.proposal.excluded & self.convicted.keys())
-            for data in self.convicted[seat].messages
-        ]
-        said += [signed for signed in evidence if signed.content not in logged]
-        said += [ballot.signed for ballot in self.ballots.all()]
-        self._spoken, self._undone = standing, None
-        self.speaker.drop_shuffle()
-        self._view_ends.append(before.step)
-        self._finish_step(tuple(said), after)
-        self._voted[before.view] = self.ballots
-        self._voted.pop(before.view - KEPT_VIEWS, None)
-        self.ballots = Ballots(after.live, self.seat, view=after.view, left=self.ballots.leaves)
-        self.ballots.convict(self.convicted)
-        self._suspects -= gone
-        self.events.append(ViewOpened(before, after, tuple(sorted(gone))))
-        self._take_early()
-        self._complete()
-
-    # -- after a crash -------------------------------------------------------------------------------
+    # -- after a crash, and for experiments ------------------------------------------------------------
 
     def restore(self, records: Iterable[tuple[bytes, bytes]]) -> None:
-        """Replay the journal: (data, note) of all messages, our own and others', in any order."""
-        placed: list[tuple[tuple[int, int, int], bytes, m.Message | None]] = []
-        taken: set[tuple[int, int, int, int]] = set()
+        """Take the journal: (data, note) of everything that was new, in the order in which it was stored."""
+        may_sign, self.may_sign = self.may_sign, False
         for data, note in records:
-            signed = m.parse_signed(data)
-            place = _place_of(signed)
-            if (*place, signed.seat) in taken and place[1] < MAX_UINT:
-                place = (place[0], MAX_UINT, 0)  # a second content undoes what it did only behind the others
-            taken.add((*place, signed.seat))
-            if signed.seat == self.seat:
-                message = m.parse_content(signed)
-                if not isinstance(message.body, m.VOTES):
-                    self._remember(message, unpack(Note, note) if note else None)
-                placed.append((place, data, message))
-            else:
-                placed.append((place, data, None))
-        # In the order of the log, else some are too far ahead, and dropped.
-        for _, data, own in sorted(placed, key=lambda entry: entry[0]):
-            if own is None:
-                self.receive(data)
-            else:
-                self._take(own)
-                self._complete()
-        self._complete()
+            if note:
+                self._notes[data] = unpack(Note, note)
+            self.log.receive(data)
+            self._after(data)
+        self.may_sign = may_sign
+        self.log.taken.clear()
         self.take_events()
 
+    def copy(self) -> Self:
+        """Another session in the same state; what happens to one does not happen to the other."""
+        other = copy.copy(self)
+        other.log = self.log.copy()
+        other.events = list(self.events)
+        other._notes, other._forget = dict(self._notes), dict(self._forget)
+        other._speakers = {place: speaker.snapshot() for place, speaker in self._speakers.items()}
+        other._told = {place: set(told) for place, told in self._told.items()}
+        return other
 
-def _place_of(signed: m.Signed) -> tuple[int, int, int]:
-    """(view, step, behind the messages if it is a vote) of what was signed; the end of all for no message."""
-    try:
-        message = m.parse_content(signed)
-    except DecodeError:
-        return (MAX_UINT, MAX_UINT, 0)
-    if isinstance(message.body, m.VOTES):
-        return (
-            message.header.view,
-            MAX_UINT,
-            message.body.round if isinstance(message.body, m.Ballot) else 0,
-        )
-    return (message.header.view, message.header.step, 0)
+
+def _place(replica: Replica) -> Place:
+    return replica.view, replica.step, replica.digest

@@ -12,7 +12,7 @@ from otto_protocol.roster import PROTOCOL_VERSION, Start
 
 MAGIC = "otto-p2p transcript"
 MAX_TRANSCRIPT = 256 << 20  # bytes
-MAX_MESSAGES = 10_000_000
+MAX_ITEMS = 10_000_000
 
 
 class UnknownVersion(DecodeError):
@@ -23,14 +23,14 @@ class UnknownVersion(DecodeError):
 class Transcript:
     """What a verifier gets; nothing in it is believed before it is checked.
 
-    `accused` are the messages of an evidence file: signed by one seat on top of the log before them, and
-    breaking a rule. They are no part of the log.
+    `items` are messages and evidence as they are sent, in an order in which everything can be judged: what stands of
+    each step by seat, and behind the last step of a view what opened the next one. An evidence file is a
+    transcript up to where a seat is convicted.
     """
 
     version: Annotated[int, Max(65535)]
     start: Start
-    messages: Annotated[tuple[m.Signed, ...], AtMost(MAX_MESSAGES)]
-    accused: Annotated[tuple[m.Signed, ...], AtMost(16)] = ()
+    items: Annotated[tuple[Annotated[bytes, AtMost(m.MAX_EVIDENCE)], ...], AtMost(MAX_ITEMS)]
 
 
 def dump(transcript: Transcript) -> bytes:
