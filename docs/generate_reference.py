@@ -204,15 +204,15 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "roster": lambda: records((roster.TableRules, roster.Member, roster.Roster, roster.Start)),
     "lobby-memory": lambda: records((lobby_actions.Memory, lobby_actions.Spent)),
     "phases": phase_table,
-    "envelope": lambda: records((messages.Signed, messages.Header)),
+    "envelope": lambda: records((messages.Signed, messages.Header, messages.Evidence)),
     "messages": message_table,
-    "opening": lambda: records((messages.Opening,)),
+    "opening": lambda: records((messages.Opening, messages.Own)),
     "rules": fault_table,
     "errors": error_table,
     "transcript": lambda: records((transcripts.Transcript,)),
     "verdict": lambda: table(
         ("verdict", "meaning"),
-        ((f"`{cls.__name__}`", meaning(cls)) for cls in (audit.Verified, audit.Failed)),
+        ((f"`{cls.__name__}`", meaning(cls)) for cls in (audit.Verified, audit.Unfinished, audit.Failed)),
     ),
     "layers": picture,
 }

@@ -12,18 +12,19 @@ from otto_p2p.texts.people import People
 from otto_p2p.texts.results import game_over, match_over
 from otto_p2p.texts.safe import safe
 from otto_protocol.errors import DecodeError
-from otto_protocol.match.audit import Failed, Proven, Verified, audit, judge
+from otto_protocol.match.audit import Failed, Proven, Unfinished, Verified, audit, judge
 from otto_protocol.match.transcript import MAX_TRANSCRIPT, Transcript, UnknownVersion, load
 from otto_protocol.roster import Roster
+from otto_protocol.rules import Outcome
 
-HOLDS, FAILS, NO_TRANSCRIPT = 0, 1, 2
+HOLDS, FAILS, NO_TRANSCRIPT, UNFINISHED = 0, 1, 2, 3
 
 
 def verify(file: str) -> int:
     """Check a transcript file and print the verdict.
 
     The exit status: 0 it holds, 1 something in it does not, 2 it is no transcript, or of a version that this
-    program does not know.
+    program does not know, 3 it holds as far as it goes, but the match is not finished.
     """
     transcript = _load(file)
     if transcript is None:
@@ -32,6 +33,9 @@ def verify(file: str) -> int:
         case Verified() as verified:
             lines = holds(verified)
             status = HOLDS
+        case Unfinished() as unfinished:
+            lines = holds_so_far(unfinished)
+            status = UNFINISHED
         case Failed() as failed:
             lines = [fails(failed, transcript.start.roster)]
             status = FAILS
@@ -98,16 +102,32 @@ def holds(verified: Verified) -> list[str]:
             verified.steps,
         ).format(n=verified.steps, digest=verified.digest.hex())
     ]
-    for cheat in verified.expelled:
+    lines += _went(verified.expelled, verified.results, people)
+    return [*lines, *match_over(verified.totals, people, games)]
+
+
+def holds_so_far(unfinished: Unfinished) -> list[str]:
+    """The verdict on a match that holds but was not finished: by somebody who was removed, or whose machine died."""
+    people = _people(unfinished.roster)
+    text = _("The transcript holds as far as step {step}, but the match is not finished: it waits for {names}.")
+    names = ", ".join(people.names[seat] for seat in unfinished.awaited)
+    lines = [text.format(step=unfinished.step, names=names)]
+    return lines + _went(unfinished.expelled, unfinished.results, people)
+
+
+def _went(expelled: tuple[Failed, ...], results: tuple[Outcome, ...], people: People) -> list[str]:
+    """Who was convicted and removed, and how each game ended."""
+    lines = []
+    for cheat in expelled:
         if cheat.seat is not None:
             text = _(
                 "Seat {seat} ({name}) broke rule {rule} at step {step}, and the others went on without it."
             )
             name = people.names[cheat.seat]
             lines.append(text.format(seat=cheat.seat, name=name, rule=cheat.rule, step=cheat.step))
-    for number, outcome in enumerate(verified.results, 1):
-        lines += game_over(outcome, people, number, games)
-    return [*lines, *match_over(verified.totals, people, games)]
+    for number, outcome in enumerate(results, 1):
+        lines += game_over(outcome, people, number, len(results))
+    return lines
 
 
 def fails(failed: Failed, roster: Roster) -> str:

@@ -58,6 +58,6 @@ def voter(data: bytes) -> int | None:
         return None
     try:
         signed = m.parse_signed(data)
-        return signed.seat if isinstance(m.parse_content(signed).body, m.Ballot) else None
+        return signed.seat if isinstance(m.parse_content(signed).body, m.Vote) else None
     except DecodeError:
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 PROTOCOL_RULES: dict[str, str] = {
     "P1": "one content for one step: two different signed contents for the same view, step and seat convict",
     "P2": "a signed content is the canonical encoding of a message that exists, with its bounds kept",
-    "P3": "a seat speaks only when it is awaited, and with a message that the phase allows",
+    "P3": "a seat speaks as the phase wants it: with a message that it allows, or Ack where nothing is wanted",
     "P4": "an opening fits the commitment that it opens",
     "P5": "a key is a point of the group, and its proof of possession holds",
     "P6": "a shuffled deck has as many ciphertexts as the deck before it, all of them points",
@@ -22,8 +22,8 @@ PROTOCOL_RULES: dict[str, str] = {
     "P13": "the raised cards are as many as there are, and their proof holds",
     "P14": "the tags are as many as there are cards, and their proof holds",
     "P15": "a message that is signed for this match names this match in its header",
-    "P16": "one ballot of a seat in each round of a view",
-    "P17": "a later ballot of a seat cites at least what an earlier one cites",
-    "P18": "one LEAVE, and no ballot after it: none in a later round or view, none that cites more",
-    "P19": "all ballots of a seat for one place in the log name the same own message",
+    "P16": "a vote can be meant, and is the only one of its seat in its round of the view",
+    "P17": "one ENTER in a view, for what was voted for in the last round; no vote after it",
+    "P18": "nothing but votes and ENTER after a vote, and nothing at all after the one LEAVE",
+    "P19": "a vote names the message that its author has signed for that place in the log, if it stays",
 }
