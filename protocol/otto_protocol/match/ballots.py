@@ -7,6 +7,7 @@ tests/protocol/test_ballots_model.py explores them.
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -64,6 +65,13 @@ class Ballots:
         self._tally: _Tally | None = None  # as long as nothing new arrives
         for message in (left or {}).values():
             self.add(message)
+
+    def copy(self) -> Ballots:
+        """Independent ballots in the same state."""
+        other = copy.copy(self)
+        other.leaves, other._convicted = dict(self.leaves), set(self._convicted)
+        other._ballots = {place: list(slot) for place, slot in self._ballots.items()}
+        return other
 
     # -- what arrives --------------------------------------------------------------------------------
 

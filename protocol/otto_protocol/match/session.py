@@ -9,7 +9,8 @@ stored messages, and no step is ever signed twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import copy
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from otto_protocol import rules
@@ -96,6 +97,7 @@ class Session:
         self.start = start
         self.replica = Replica(start.roster)
         self.seat = [member.key for member in start.roster.members].index(identity.public)
+        self.instead: Callable[[m.Body], m.Body] | None = None  # for experiments: what to say in place of it
         self.may_deal = True  # whether the first DEAL may be given; the lobby decides (it binds this seat)
         self.out = False  # this seat has left, or the others have gone on without it
         self.convicted: dict[int, Conviction] = {}
@@ -118,6 +120,32 @@ class Session:
         self._notes: dict[tuple[int, int], Note] = {}
         self._suspects: frozenset[int] = frozenset()
         self.speaker.enter(self.replica)
+
+    def copy(self, rng: Rng | None = None) -> Session:
+        """An independent session in the same state, to see what would happen; with `rng` if it is given.
+
+        Never let both of them sign for the same seat of one match: that is what P1 convicts for.
+        """
+        other = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, list | dict | set):
+                setattr(other, name, copy.copy(value))
+        other._rng = rng or self._rng
+        other.speaker = self.speaker.copy(rng)
+        other.ballots = self.ballots.copy()
+        other._voted = {view: ballots.copy() for view, ballots in self._voted.items()}
+        other._early = {place: dict(messages) for place, messages in self._early.items()}
+        other._past = _copied_past(self._past)
+        if self._undone is not None:
+            there = self._undone
+            other._undone = replace(
+                there,
+                past=_copied_past(there.past),
+                log=list(there.log),
+                spoken=dict(there.spoken),
+                speaker=there.speaker.copy(),
+            )
+        return other
 
     # -- what is going on ----------------------------------------------------------------------------
 
@@ -261,11 +289,24 @@ class Session:
 
     # -- messages out --------------------------------------------------------------------------------
 
-    def _say(self, body: m.Body, note: Note | None) -> None:
+    def sign(self, body: m.Body) -> m.Message:
+        """A message of this seat where it stands, signed and not said."""
         replica = self.replica
         header = m.Header(replica.match, replica.view, replica.step, self.seat, replica.digest)
-        effect = replica.check(self.seat, body)
-        message = m.sign(self._identity, header, body)
+        return m.sign(self._identity, header, body)
+
+    def _say(self, body: m.Body, note: Note | None) -> None:
+        if self.instead is not None:
+            body = self.instead(body)
+        message = self.sign(body)
+        try:
+            effect = self.replica.check(self.seat, body)
+        except PeerFault:
+            if self.instead is None:
+                raise
+            self._remember(message, None)
+            self.outgoing.append(Outgoing(m.wire(message), b""))
+            return
         self._remember(message, note)
         forget = self._forget_secret() if isinstance(body, m.Raise) else b""
         self.outgoing.append(Outgoing(m.wire(message), b"" if note is None else pack(note), forget))
@@ -671,6 +712,10 @@ class Session:
                 self._complete()
         self._complete()
         self.take_events()
+
+
+def _copied_past(past: list[_Past]) -> list[_Past]:
+    return [replace(one, speaker=one.speaker.copy()) for one in past]
 
 
 def _place_of(signed: m.Signed) -> tuple[int, int, int]:
