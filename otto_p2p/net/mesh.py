@@ -180,6 +180,13 @@ class Mesh:
         link = self._book.link(key)
         return link is not None and link.send(encode_frame(frame))
 
+    def send_to(self, keys: Iterable[bytes], frame: Frame) -> None:
+        """Queue a frame, encoded once, for those of these peers that there is a link to."""
+        data = encode_frame(frame)
+        for key in keys:
+            if (link := self._book.link(key)) is not None:
+                link.send(data)
+
     def broadcast(self, frame: Frame, *, but: Iterable[bytes] = ()) -> frozenset[bytes]:
         """Queue a frame for every linked peer except those of `but`; the keys of those it goes to."""
         skip = frozenset(but)

@@ -18,7 +18,8 @@ from otto_p2p.net.mesh import Mesh
 from otto_p2p.net.streams import listening_port, open_listeners
 from otto_p2p.players import bots
 from otto_p2p.storage.journal import Journal, open_bot
-from otto_p2p.table.table import Settings, Table
+from otto_p2p.table.settings import Settings
+from otto_p2p.table.table import Table
 from otto_p2p.updates import Closed, Controls, GameUpdate, News, Update
 from otto_p2p.words import table_name
 from otto_protocol.lobby.record import Here, Stage
@@ -64,8 +65,15 @@ async def run_peer(
     mesh = Mesh(journal.identity, listeners=listeners, port=port, own=own)
     discovery = Discovery(journal.identity.public) if network.mdns else None
     publish = None if discovery is None else _publisher(discovery, journal.identity.public, port)
-    table = Table(settings, journal, mesh, addresses=_texts(own()), on_publish=publish)
-    table.join_line = _join_line(own(), port)
+    addresses = own()
+    table = Table(
+        settings,
+        journal,
+        mesh,
+        addresses=_texts(addresses),
+        join_line=_join_line(addresses, port),
+        on_publish=publish,
+    )
     for text, addresses in targets:
         mesh.add_candidate(addresses, label=text)
     async with trio.open_nursery() as nursery:
@@ -142,7 +150,7 @@ async def _hint_when_alone(mesh: Mesh, table: Table, own_bots: frozenset[bytes])
         if all(is_loopback(interface) for interface in usable(list_interfaces())):
             table.notice(News.WARNING, _("No network interface has an address."))
         else:
-            table.notice(News.NO_MULTICAST, table.join_line)
+            table.notice(News.NO_MULTICAST, table.lobby.join_line)
 
 
 async def _find(discovery: Discovery, mesh: Mesh, table: Table) -> None:
@@ -163,7 +171,7 @@ async def _run_companion(
     The others hear of it from its owner; it does not advertise itself. It leaves when its owner does, and
     then sets `gone`.
     """
-    settings = replace(settings, owner=owner.mesh.key)
+    settings = replace(settings, owner=owner.context.mesh.key)
     listeners = open_listeners(0)
     port = listening_port(listeners)
     own = functools.partial(_own_addresses, port)
@@ -197,8 +205,7 @@ async def play_by_itself(table: Controls, updates: trio.MemoryReceiveChannel[Upd
             case GameUpdate(view=View() as view, decisions=decisions) if decisions:
                 if decisions != decided:
                     decided = decisions
-                    choices = [m for m in decisions if not isinstance(m, (moves.Reshuffled, moves.Drawn))]
-                    table.act(bots.choose(view, choices, os.urandom))
+                    table.act(bots.choose(view, decisions, os.urandom))
             case GameUpdate():
                 decided = ()
 
