@@ -17,9 +17,10 @@ from otto_protocol.match.transcript import Transcript
 async def keep_match(context: Context, engine: Engine) -> None:
     """When all is stopped: write the transcript and the result down, and tell the screen."""
     path: Path | None = None
-    transcript = await engine.transcript()
+    await engine.stopped.wait()
     if context.settings.keep_transcript:
         folder, owner = context.journal.path.parent / "transcripts", context.mesh.key.hex()[:8]
+        transcript = await engine.transcript()
         try:
             path = await context.run(save_transcript, transcript, context.settings.transcript, folder, owner)
         except LocalError as error:

@@ -172,7 +172,7 @@ class Engine:
         """The whole log, when the match has ended here. Waits for the end of what is under way."""
         await self.stopped.wait()
         async with self._late:
-            return await self._run(self._session.transcript)
+            return await self._run(self._transcript)
 
     @staticmethod
     def _waiting(queue: trio.MemoryReceiveChannel[Item], most: int) -> list[Item]:
@@ -198,6 +198,9 @@ class Engine:
     def _open(self) -> Standing:
         self._session = self._make()
         return standing(self._session)
+
+    def _transcript(self) -> Transcript:
+        return self._session.transcript()
 
     def _absorb(self, batch: list[Item], now: float) -> Report:
         for item in batch:

@@ -49,6 +49,8 @@ GARBAGE = 200  # messages of no match of ours, before a peer is dropped
 class MatchDriver:
     """One match of this peer. `over` is called when it has ended, here or for the others."""
 
+    session: Callable[..., Session] = Session
+
     def __init__(
         self,
         context: Context,
@@ -90,7 +92,7 @@ class MatchDriver:
 
     def make_session(self) -> Session:
         """In a worker: the session of this seat, as the journal has it."""
-        session = Session(self._start, self._context.journal.identity, self._seed, os.urandom)
+        session = self.session(self._start, self._context.journal.identity, self._seed, os.urandom)
         if self._records is None:
             session.may_deal = False  # not before the lobby has bound this seat to the roster
         else:

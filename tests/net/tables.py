@@ -1,13 +1,13 @@
 """Whole peers in one process: mesh, journal, engine, table; no screen. On a virtual LAN, or on the loopback interface.
 
 On a virtual LAN nothing uses the real clock: links are memory streams, work runs in the event loop, and all
-that waits takes no time (`autojump_clock`).
+that waits takes no time (`autojump_clock`). Sessions there are guarded.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,20 +17,53 @@ from otto_p2p.net.addresses import Address
 from otto_p2p.net.mesh import Mesh
 from otto_p2p.net.streams import listening_port, open_listeners
 from otto_p2p.storage.journal import Journal
+from otto_p2p.table.match_driver import MatchDriver
 from otto_p2p.table.peer import play_by_itself
 from otto_p2p.table.settings import Settings
 from otto_p2p.table.table import Table
 from otto_p2p.updates import Closed, GameUpdate, MatchEnded, News, Notice, Update
+from otto_protocol.match.session import Session
 from otto_protocol.roster import TableRules
 from tests.net.virtual_lan import PORT, VirtualLan, VirtualStream, credentials
 
 T = TypeVar("T")
 
 
+class GuardedSession(Session):
+    """A session that fails whenever it is touched while no worker is inside."""
+
+    inside = False  # of all sessions: in virtual time there is one thread
+
+    def __getattribute__(self, name: str) -> Any:
+        assert GuardedSession.inside, f"{name} of a session is read outside of the engine's worker"
+        return super().__getattribute__(name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        assert GuardedSession.inside, f"{name} of a session is set outside of the engine's worker"
+        super().__setattr__(name, value)
+
+
+class GuardedMatch(MatchDriver):
+    """A match whose session nobody but its engine can touch."""
+
+    session = GuardedSession
+
+
+@contextmanager
+def inside() -> Iterator[None]:
+    """What a worker does; also for a test that looks into a session at rest."""
+    GuardedSession.inside = True
+    try:
+        yield
+    finally:
+        GuardedSession.inside = False
+
+
 async def run_here(function: Callable[..., T], /, *arguments: Any) -> T:
     """In place of a worker thread, which a virtual clock would not wait for."""
     await trio.lowlevel.checkpoint()
-    return function(*arguments)
+    with inside():
+        return function(*arguments)
 
 
 class Peer:
@@ -55,7 +88,7 @@ class Peer:
             self.mesh, self.address = self._on_loopback()
         else:
             self.mesh, self.address = self._on_virtual_lan(lan)
-            options = {"run": run_here, "wall": trio.current_time, **options}
+            options = {"run": run_here, "wall": trio.current_time, "driver": GuardedMatch, **options}
         self.table = Table(settings, self.journal, self.mesh, **options)
 
     def _on_loopback(self) -> tuple[Mesh, Address]:

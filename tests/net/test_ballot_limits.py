@@ -25,7 +25,7 @@ from otto_protocol.encoding import pack
 from otto_protocol.hashing import Drbg
 from otto_protocol.lab import Lab
 from otto_protocol.match import messages as m
-from tests.net.tables import Peer, run_here, running, settings, until
+from tests.net.tables import Peer, inside, run_here, running, settings, until
 from tests.net.virtual_lan import VirtualLan
 
 ANNA, BOB, FLOOD = range(3)  # seats
@@ -176,7 +176,9 @@ async def test_a_table_plays_on_through_a_flood(tmp_path: Path, autojump_clock: 
     async with running(peers):
         await until(lambda: anna.turn >= 1)
         assert cil.table.match is not None
-        seat, replica = cil.table.match.seat, cil.table.match.engine._session.replica
+        seat = cil.table.match.seat
+        with inside():
+            replica = cil.table.match.engine._session.replica
         header = m.Header(replica.match, replica.view, replica.step, seat, replica.digest)
         for number in range(1, 10 * BALLOTS):
             body = m.Ballot(number, (), (), b"", 0, b"")

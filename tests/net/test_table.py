@@ -23,7 +23,7 @@ from otto_p2p.updates import GameUpdate, LobbyUpdate, News, Notice, Update
 from otto_protocol.encoding import pack, unpack
 from otto_protocol.lobby.actions import Memory
 from otto_protocol.lobby.record import Stage
-from tests.net.tables import Peer, T, introduce, run_here, running, settings, until
+from tests.net.tables import GuardedSession, Peer, T, inside, introduce, run_here, running, settings, until
 from tests.net.virtual_lan import VirtualLan
 
 TIMING = TableTiming()
@@ -245,6 +245,43 @@ async def test_a_resumed_game_asks_at_once(tmp_path: Path, autojump_clock: MockC
         assert back[1].said(News.RESUMED) == [()]
         shown = after(back[1], told(News.RESUMED))
         assert isinstance(shown, GameUpdate)
+
+
+# -- the session and its worker ----------------------------------------------------------------------------
+
+
+async def test_nobody_but_the_engine_touches_a_session(tmp_path: Path, autojump_clock: MockClock) -> None:
+    """From the lobby to the end of a match, with a removal, a heal, a transcript, and a question afterwards."""
+    lan = VirtualLan()
+    peers = [Peer(tmp_path, name, replace(settings(name, 3), keep_transcript=True), lan) for name in NAMES]
+    anna, bob, cil = peers
+    with pytest.raises(AssertionError, match="outside of the engine's worker"):
+        object.__new__(GuardedSession).awaited()
+    async with running(peers):
+        await until(lambda: all(peer.turn >= 2 for peer in peers))
+        match = anna.table.match
+        assert match is not None
+        with inside():
+            assert isinstance(match.engine._session, GuardedSession)
+        bob.table.leave()
+        await until(lambda: anna.said(News.HEALED) and cil.said(News.HEALED))
+        turn = anna.turn
+        await until(lambda: anna.turn > turn)
+        cil.table.leave()
+        await until(lambda: anna.ended)
+        assert anna.ended is not None
+        assert anna.ended.complete
+        assert anna.ended.transcript is not None
+        answers: list[bytes] = []
+
+        def noted(key: bytes, frame: Frame) -> bool:
+            answers.append(key)
+            return True
+
+        anna.mesh.send = noted  # type: ignore[method-assign]
+        await anna.table._on_frame(b"somebody", Sync(match.engine.match, 0, 0))
+        assert len(answers) > 20
+        assert set(answers) == {b"somebody"}
 
 
 # -- leaving ----------------------------------------------------------------------------------------------
