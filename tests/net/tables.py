@@ -82,6 +82,7 @@ class Peer:
         self.name = name
         self.plays = plays
         self.updates: list[Update] = []
+        self.lan = lan or VirtualLan()
         self.scope = trio.CancelScope()
         self.journal = Journal(folder / name)
         if lan is None:
@@ -165,6 +166,15 @@ def settings(name: str, players: int, turn_seconds: int = 120, grace: float = 15
     """A built-in player that starts by itself when so many are there."""
     rules = TableRules(1, 1, turn_seconds)
     return Settings(name, rules, players, automatic=players, keep_transcript=False, grace=grace)
+
+
+def three(folder: Path, *, idle: str = "", turn_seconds: int = 120, grace: float = 150.0) -> list[Peer]:
+    """Three peers of one table on a virtual LAN; `idle`: this one never decides."""
+    lan = VirtualLan()
+    return [
+        Peer(folder, name, settings(name, 3, turn_seconds, grace), lan, plays=name != idle)
+        for name in ("Anna", "Bob", "Cil")
+    ]
 
 
 def introduce(peers: Sequence[Peer]) -> None:
