@@ -56,7 +56,7 @@ async def test_who_does_not_decide_is_played_for_by_the_own_client(
         asked = trio.current_time()
         await until(lambda: peers[1].said(News.PLAYED_FOR_YOU), 200)
         assert 119.9 < trio.current_time() - asked < 120 + 2 * TIMING.tick
-        await until(lambda: peers[1].turn >= 1, 300)
+        await until(lambda: peers[1].turn >= 1, 3000)
         assert len(peers[1].said(News.PLAYED_FOR_YOU)) >= 2  # the number, a card
         assert not peers[0].said(News.PLAYED_FOR_YOU)
         assert not any(peer.said(News.REMOVED) for peer in peers)

@@ -135,7 +135,7 @@ async def test_whoever_leaves_after_a_match_waits_a_moment_for_others_to_have_it
     lan = VirtualLan()
     anna, bob = peers = [Peer(tmp_path, name, settings(name, 2, 0), lan) for name in NAMES[:2]]
     async with running(peers):
-        await until(lambda: anna.ended and bob.ended, 300)
+        await until(lambda: anna.ended and bob.ended, 3000)
         assert anna.ended is not None
         assert anna.ended.complete
         anna.table.lobby.lobby.has_gone_on = lambda roster, key: False  # type: ignore[method-assign]
