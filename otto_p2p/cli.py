@@ -13,7 +13,6 @@ from typing import Never
 
 from otto_p2p import i18n
 from otto_p2p.i18n import N_, _
-from otto_protocol.errors import LocalError
 
 ARGPARSE = (
     N_("usage: "),
@@ -40,6 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(given)
     i18n.use(options.lang)
+    from otto_protocol import LocalError
+
     try:
         return _run(parser, options)
     except LocalError as error:

@@ -91,7 +91,7 @@ class ShuffleVerified:
     seats: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GameUpdate:
     """The game as this seat may know it, and what happened since the last update (public moves, in order)."""
 
@@ -106,12 +106,12 @@ class GameUpdate:
     view: SeatView | None
     decisions: tuple[moves.SeatMove, ...]  # what I may do now, usual choice first
     awaited: tuple[int, ...]
-    away: dict[int, str]  # seat -> why it is not here ("silent", "left", ...)
     live: tuple[int, ...]
-    happened: tuple[moves.Move, ...]
-    outcome: Outcome | None  # of the game that has just ended
     totals: tuple[int, ...]
     over: bool
+    happened: tuple[moves.Move, ...] = ()
+    outcome: Outcome | None = None  # of the game that has just ended
+    away: dict[int, str] = field(default_factory=dict)  # seat -> why it is not here ("silent", "left", ...)
     away_since: dict[int, float] = field(default_factory=dict)  # seat -> Unix seconds, of those who are away
     memory_aid: bool = True  # of the table rules: the screen may show which cards were seen
     verified: ShuffleVerified | None = None  # the last shuffle whose proofs this peer has checked
@@ -191,6 +191,9 @@ class Controls(Protocol):
 
     def stop_countdown(self) -> None:
         """Do not start yet."""
+
+    def check_address(self, address: str) -> None:
+        """Raises LocalError when that is no HOST[:PORT]; the one call that any thread may make."""
 
     def dial(self, address: str) -> None:
         """Look for others at HOST[:PORT], where discovery finds nobody; LocalError if that is no address."""

@@ -19,13 +19,14 @@ from pathlib import Path
 
 import trio
 
-import otto_p2p.table.table
 from otto_p2p.net.addresses import Address
 from otto_p2p.net.frames import CloseReason
 from otto_p2p.net.mesh import Mesh
 from otto_p2p.net.streams import listening_port, open_listeners
 from otto_p2p.storage.journal import Journal
-from otto_p2p.table.table import Settings, Table
+from otto_p2p.table.settings import Settings
+from otto_p2p.table.table import Table
+from otto_p2p.table.timing import TableTiming
 from otto_p2p.updates import Closed, GameUpdate
 from otto_protocol.match.phases import MatchPhase
 from otto_protocol.roster import TableRules
@@ -37,7 +38,8 @@ GAMES = 5  # in a match
 class Soak:
     """The peers, and what is counted."""
 
-    def __init__(self, folder: Path, peers: int, games: int, breaks: int) -> None:
+    def __init__(self, folder: Path, peers: int, games: int, breaks: int, timing: TableTiming) -> None:
+        self.timing = timing
         self.peers = peers
         self.games = games
         self.breaks = breaks
@@ -57,13 +59,8 @@ class Soak:
         journal = Journal(self.folder / str(place))
         listeners = open_listeners(0)
         port = listening_port(listeners)
-
-        def own() -> tuple[Address, ...]:
-            return (Address("127.0.0.1", port),)
-
-        mesh = Mesh(
-            journal.identity, listeners=listeners, port=port, own=own, choose=lambda hints: tuple(hints)
-        )
+        mesh = Mesh(journal.identity, listeners=listeners, port=port, choose=lambda hints: tuple(hints))
+        mesh.announce((Address("127.0.0.1", port),))
         for known in self.ports:
             mesh.add_candidate((Address("127.0.0.1", known),), label="peer")
         settings = Settings(
@@ -73,7 +70,7 @@ class Soak:
             keep_transcript=False,
             seats=self.peers,
         )
-        table = Table(settings, journal, mesh)
+        table = Table(settings, journal, mesh, timing=self.timing)
         self.tables.append(table)
         self.ports.append(port)
         await nursery.start(mesh.run)
@@ -85,12 +82,12 @@ class Soak:
         step = max(1, self.games // 25)
         while self.played < self.games:
             await trio.sleep(0.05)
-            engine = self.tables[0].engine
-            if engine is None:
+            match = self.tables[0].match
+            if match is None:
                 continue
-            replica = engine.session.replica
-            turn = replica.state.turn if replica.state is not None else 0
-            now = (replica.match, replica.game, turn)
+            game = match.standing.game
+            turn = game.view.state.turn if game.view is not None else 0
+            now = (match.engine.match, game.game, turn)
             if now[:2] != seen[:2]:  # what stands there until the new cards are dealt is the last game's
                 self.played += seen[1] > 0
             else:
@@ -104,7 +101,7 @@ class Soak:
 
     def _break(self) -> None:
         """A link between two peers is reset."""
-        mesh = self.tables[self.broken % self.peers].mesh
+        mesh = self.tables[self.broken % self.peers].context.mesh
         for link in mesh.links()[:1]:
             mesh.drop(link.key, CloseReason.LOST)
             self.broken += 1
@@ -143,10 +140,9 @@ def main() -> None:
     parser.add_argument("--breaks", type=int, default=20, help="links that are broken, over the whole run")
     parser.add_argument("--pace", type=float, default=0.0, help="seconds that a built-in player takes")
     options = parser.parse_args()
-    otto_p2p.table.table.PACE = options.pace
-    otto_p2p.table.table.REST = 0.1
+    timing = TableTiming(pace=options.pace, rest=0.1)
     with tempfile.TemporaryDirectory() as folder, contextlib.suppress(KeyboardInterrupt):
-        soak = Soak(Path(folder), options.peers, options.games, options.breaks)
+        soak = Soak(Path(folder), options.peers, options.games, options.breaks, timing)
         try:
             trio.run(soak.run)
         finally:

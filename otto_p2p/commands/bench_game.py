@@ -16,7 +16,8 @@ from otto_p2p.net.mesh import Mesh
 from otto_p2p.net.streams import listening_port, open_listeners
 from otto_p2p.players import bots
 from otto_p2p.storage.journal import Journal
-from otto_p2p.table.table import Settings, Table
+from otto_p2p.table.settings import Settings
+from otto_p2p.table.table import Table
 from otto_p2p.updates import Closed, GameUpdate, LobbyUpdate, MatchEnded
 from otto_protocol.match.phases import MatchPhase
 

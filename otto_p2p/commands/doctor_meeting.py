@@ -7,7 +7,6 @@ they have heard by multicast and whom they could dial.
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import socket
@@ -18,10 +17,11 @@ import trio
 
 from otto_p2p.i18n import _
 from otto_p2p.net import events as net
-from otto_p2p.net.addresses import Address, list_interfaces, own_addresses, parse_peer, usable
+from otto_p2p.net.addresses import Address, parse_peer
 from otto_p2p.net.adverts import DOCTOR, NONCE_BYTES, Advert
 from otto_p2p.net.discovery import AdvertGone, AdvertSeen, Discovery, DiscoveryTrouble
 from otto_p2p.net.frames import CloseReason, MatchMessage
+from otto_p2p.net.interfaces import InterfaceWatch
 from otto_p2p.net.mesh import Mesh
 from otto_p2p.net.streams import LinkError, dial_tcp
 from otto_p2p.texts.safe import safe
@@ -76,9 +76,9 @@ class Doctor:
             identity,
             listeners=listeners,
             port=port,
-            own=functools.partial(own_now, port),
         )
-        self._discovery = Discovery(identity.public)
+        self._watch = InterfaceWatch()
+        self._discovery = Discovery(identity.public, interfaces=self._watch.listed)
         self._told: dict[bytes, float] = {}
         self._tried: set[bytes] = set()
 
@@ -86,17 +86,17 @@ class Doctor:
         """Look around for so many seconds."""
         self._discovery.publish(
             Advert(
-                self._key,
-                os.urandom(NONCE_BYTES),
-                _host_name(),
-                bytes(16),
-                "",
-                0,
-                0,
-                False,
-                False,
-                self._port,
-                DOCTOR,
+                key=self._key,
+                nonce=os.urandom(NONCE_BYTES),
+                name=_host_name(),
+                table=bytes(16),
+                title="",
+                seated=0,
+                seats=0,
+                pinned=False,
+                playing=False,
+                port=self._port,
+                version=DOCTOR,
             )
         )
         for text, addresses in targets:
@@ -104,6 +104,8 @@ class Doctor:
             self._mesh.add_candidate(addresses, label=text)
         async with trio.open_nursery() as nursery:
             await nursery.start(self._mesh.run)
+            nursery.start_soon(self._watch.run)
+            nursery.start_soon(self._watch.follow, self._port, self._mesh.announce)
             nursery.start_soon(self._listen, nursery)
             nursery.start_soon(self._find)
             nursery.start_soon(self._discovery.run)
@@ -200,11 +202,6 @@ class Doctor:
         else:
             met.reached = True
             await trio.aclose_forcefully(stream)
-
-
-def own_now(port: int) -> tuple[Address, ...]:
-    """Where this machine can be dialled now, best first."""
-    return own_addresses(usable(list_interfaces()), port)
 
 
 def _host_name() -> str:

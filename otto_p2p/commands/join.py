@@ -24,7 +24,7 @@ from otto_p2p.stdio import LineWriter, read_lines
 from otto_p2p.storage.folders import data_folder
 from otto_p2p.storage.journal import open_identity
 from otto_p2p.table.peer import Network, Screen, companions, run_peer
-from otto_p2p.table.table import Settings
+from otto_p2p.table.settings import Settings
 from otto_p2p.updates import Controls, Update
 from otto_protocol.errors import LocalError
 from otto_protocol.limits import MAX_DECKS, MAX_SEATS

@@ -109,7 +109,9 @@ def holds(verified: Verified) -> list[str]:
 def holds_so_far(unfinished: Unfinished) -> list[str]:
     """The verdict on a match that holds but was not finished: by somebody who was removed, or whose machine died."""
     people = _people(unfinished.roster)
-    text = _("The transcript holds as far as step {step}, but the match is not finished: it waits for {names}.")
+    text = _(
+        "The transcript holds as far as step {step}, but the match is not finished: it waits for {names}."
+    )
     names = ", ".join(people.names[seat] for seat in unfinished.awaited)
     lines = [text.format(step=unfinished.step, names=names)]
     return lines + _went(unfinished.expelled, unfinished.results, people)

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from otto_p2p.net.addresses import Address
 from otto_protocol.limits import MAX_SEATS
 from otto_protocol.lobby.names import name_problem
+from otto_protocol.lobby.record import MAX_ADDRESSES
 from otto_protocol.roster import MAX_NAME, PROTOCOL_VERSION
 
 SERVICE_TYPE = "_otto-p2p._tcp.local."
 MAX_TITLE = 63  # bytes of UTF-8
-MAX_ADDRESSES = 8
 NONCE_BYTES = 6
 DOCTOR = 0  # the version of `otto-p2p doctor`, which has no table
 
@@ -21,12 +21,12 @@ _LABEL = re.compile(r"([0-9a-f]{16})-([0-9a-f]{12})")
 _SEATS = re.compile(r"([0-9]{1,2})/([0-9]{1,2})")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Advert:
     """A peer and its table, as it says itself; nothing of it is proven before there is a link.
 
     `key` is 32 bytes, `table` 16, `nonce` 6 and new for each run of the program. `version` is the protocol's:
-    of another version only the name can be relied on. `addresses` are filled in by who receives it.
+    of another version only the name can be relied on. `addresses` are filled in by the peer that receives it.
     """
 
     key: bytes
@@ -46,11 +46,6 @@ class Advert:
     def instance(self) -> str:
         """The mDNS instance name: unique for each run, whatever people call themselves (29 bytes)."""
         return f"{self.key.hex()[:16]}-{self.nonce.hex()}"
-
-    @property
-    def reachable(self) -> bool:
-        """Whether it says where it can be dialled."""
-        return bool(self.addresses) and self.port > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,18 +105,18 @@ def read_advert(
     flags = _text(record, b"f", 8) or ""
     hosts = tuple(dict.fromkeys(addresses))[:MAX_ADDRESSES]
     return Advert(
-        key,
-        bytes.fromhex(label[2]),
-        name,
-        table or bytes(16),
-        title if title is not None and title.isprintable() else "",
-        min(seated, MAX_SEATS),
-        min(places, MAX_SEATS),
-        "p" in flags,
-        "g" in flags,
-        port,
-        version,
-        tuple(Address(host, port) for host in hosts),
+        key=key,
+        nonce=bytes.fromhex(label[2]),
+        name=name,
+        table=table or bytes(16),
+        title=title if title is not None and title.isprintable() else "",
+        seated=min(seated, MAX_SEATS),
+        seats=min(places, MAX_SEATS),
+        pinned="p" in flags,
+        playing="g" in flags,
+        port=port,
+        version=version,
+        addresses=tuple(Address(host, port) for host in hosts),
     )
 
 
@@ -138,14 +133,14 @@ def by_table(adverts: Iterable[Advert]) -> tuple[TableRow, ...]:
         first = max(peers.values(), key=lambda advert: (advert.seated, advert.pinned, advert.key))
         rows.append(
             TableRow(
-                table,
-                first.title,
-                first.seated,
-                first.seats,
-                any(advert.pinned for advert in peers.values()),
-                any(advert.playing for advert in peers.values()),
-                version,
-                tuple(peers[key] for key in sorted(peers)),
+                table=table,
+                title=first.title,
+                seated=first.seated,
+                seats=first.seats,
+                pinned=any(advert.pinned for advert in peers.values()),
+                playing=any(advert.playing for advert in peers.values()),
+                version=version,
+                peers=tuple(peers[key] for key in sorted(peers)),
             )
         )
     return tuple(sorted(rows, key=lambda row: (not row.pinned, row.version, row.table)))

@@ -12,7 +12,7 @@ from otto_p2p.net.frames import CloseReason
 from otto_p2p.net.handshake import Peer
 from otto_p2p.net.link import Limits, Link, Timing
 
-MAX_ADDRESSES = 16  # of one contact; the oldest that never worked is forgotten first
+MAX_REMEMBERED = 16  # of one contact; the oldest that never worked is forgotten first
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Contact:
         for address in reversed(tuple(addresses)):
             if address not in self.addresses:
                 new = True
-                while len(self.addresses) >= MAX_ADDRESSES:
+                while len(self.addresses) >= MAX_REMEMBERED:
                     useless = [a for a, worked in self.addresses.items() if not worked]
                     del self.addresses[useless[0] if useless else next(iter(self.addresses))]
             self.addresses[address] = self.addresses.pop(address, False)

@@ -101,6 +101,10 @@ class Discovery:
         self._letter = trio.Event()
         self._send, self.events = trio.open_memory_channel[DiscoveryEvent](MAX_KNOWN)
 
+    def look_again(self) -> None:
+        """The interfaces have changed: adapt to them now, not at the next tick."""
+        self._wake.set()
+
     def publish(self, advert: Advert) -> None:
         """Tell this from now on. The addresses are those of the usable interfaces at any time."""
         if advert != self._advert:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from otto_p2p.net.frames import CloseReason, LobbyRecord, MatchMessage, Sync
+from otto_p2p.net.frames import CloseReason, LobbyRecord, MatchMessage, Sync, Synced
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class FrameFrom:
     """What a linked peer sent. Who signed what is in it is for the receiver to check."""
 
     key: bytes
-    frame: LobbyRecord | MatchMessage | Sync
+    frame: LobbyRecord | MatchMessage | Sync | Synced
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,13 @@ class Sync:
 
 
 @dataclass(frozen=True, slots=True)
+class Synced:
+    """The answer to a `Sync` of this match is complete: the asker has now all that the sender had."""
+
+    match: Annotated[bytes, Exactly(32)]
+
+
+@dataclass(frozen=True, slots=True)
 class PeerHint:
     """Where a peer says that it can be dialled: "1.2.3.4:5" or "[v6]:5"."""
 
@@ -106,9 +113,17 @@ class Bye:
     reason: Annotated[int, Max(15)]
 
 
-Frame = Beat | LobbyRecord | MatchMessage | Sync | Peers | Bye
+Frame = Beat | LobbyRecord | MatchMessage | Sync | Peers | Bye | Synced
 
-KINDS: dict[int, type[Frame]] = {0: Beat, 1: LobbyRecord, 2: MatchMessage, 3: Sync, 4: Peers, 5: Bye}
+KINDS: dict[int, type[Frame]] = {
+    0: Beat,
+    1: LobbyRecord,
+    2: MatchMessage,
+    3: Sync,
+    4: Peers,
+    5: Bye,
+    6: Synced,
+}
 _NUMBERS = {cls: number for number, cls in KINDS.items()}
 
 

@@ -35,7 +35,6 @@ class Timing:
     grace: float = 1.5  # how long the higher key waits to be dialled before it dials itself
     handshake: float = 10.0
     forget: float = 120.0  # how long a peer that cannot be reached is tried without new signs of it
-    look: float = 3.0  # between two looks at our own addresses
     refuse: float = 5.0  # how long a peer that was dropped is not let in again
 
 

@@ -79,7 +79,6 @@ class Mesh:
         port: int = 0,
         dial: Dial = dial_tcp,
         choose: Choose = choose_addresses,
-        own: Callable[[], Iterable[Address]] | None = None,
         remote: Remote = remote_host,
         rng: Rng = os.urandom,
         jitter: random.Random | None = None,
@@ -88,14 +87,11 @@ class Mesh:
         timing: Timing | None = None,
         limits: Limits | None = None,
     ) -> None:
-        """`port` is where the listeners listen (0: nobody can dial us). `own` says, whenever asked, where
-        we can be dialled: peers tell each other. The rest is for tests to replace.
-        """
+        """`port` is where the listeners listen (0: nobody can dial us). The rest is for tests to replace."""
         self.key = identity.public
         self.timing = timing or Timing()
         self.limits = limits or Limits()
         self._listeners = listeners
-        self._own = own
         self._remote = remote
         self._self = Self(identity, credentials or make_credentials(), rng(16), version, rng, lambda: port)
         self._book = ContactBook(self.key, self.timing, self.limits, self._added)
@@ -144,7 +140,7 @@ class Mesh:
                     for label, addresses in self._targets.items():
                         work.start_soon(self._dialler.seek, label, addresses)
                     task_status.started()
-                    await self._watch_own_addresses()
+                    await trio.sleep_forever()
             finally:
                 self._work = None
                 with trio.move_on_after(self.timing.goodbye, shield=True):
@@ -179,6 +175,13 @@ class Mesh:
         """Queue a frame for one peer; False without a link. Never waits; a full queue ends the link."""
         link = self._book.link(key)
         return link is not None and link.send(encode_frame(frame))
+
+    def send_to(self, keys: Iterable[bytes], frame: Frame) -> None:
+        """Queue a frame, encoded once, for those of these peers that there is a link to."""
+        data = encode_frame(frame)
+        for key in keys:
+            if (link := self._book.link(key)) is not None:
+                link.send(data)
 
     def broadcast(self, frame: Frame, *, but: Iterable[bytes] = ()) -> frozenset[bytes]:
         """Queue a frame for every linked peer except those of `but`; the keys of those it goes to."""
@@ -233,17 +236,6 @@ class Mesh:
         """When a peer was last heard, directly or as others tell, on trio's clock; None if never."""
         contact = self._book.get(key)
         return contact.last_heard() if contact is not None else None
-
-    async def _watch_own_addresses(self) -> None:
-        """Networks come and go while we run: say so, as long as we run."""
-        told: tuple[Address, ...] | None = None
-        while self._own is not None:
-            found = tuple(self._own())
-            if found != told:
-                told = found
-                self.announce(found)
-            await trio.sleep(self.timing.look)
-        await trio.sleep_forever()
 
     def _added(self, contact: Contact) -> None:
         if self._work is not None:

@@ -14,7 +14,8 @@ import zeroconf
 from zeroconf import RecordUpdateListener, ServiceBrowser, ServiceInfo, Zeroconf
 
 from otto_p2p.net.addresses import Interface
-from otto_p2p.net.adverts import MAX_ADDRESSES, SERVICE_TYPE, Advert, read_advert, txt_record
+from otto_p2p.net.adverts import SERVICE_TYPE, Advert, read_advert, txt_record
+from otto_protocol.lobby.record import MAX_ADDRESSES
 
 TTL = 120  # seconds; liveness does not depend on it
 _TYPE_PTR = 12  # RFC 1035 section 3.2.2

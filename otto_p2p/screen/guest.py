@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from otto_p2p.net.addresses import parse_peer
 from otto_p2p.updates import Closed, Controls, Update
 from otto_protocol.roster import TableRules
 from otto_protocol.rules import moves
@@ -121,8 +120,11 @@ class Hands(Controls):
     def stop_countdown(self) -> None:
         self._soon(self._table.stop_countdown)
 
+    def check_address(self, address: str) -> None:
+        self._table.check_address(address)
+
     def dial(self, address: str) -> None:
-        parse_peer(address)  # what is wrong with it is said at once
+        self.check_address(address)  # what is wrong with it is said at once
         self._soon(self._table.dial, address)
 
     def drop(self, seat: int) -> None:

@@ -7,20 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-ROUND_ABOUT = 2.0  # seconds: who has no link, but was heard through others since, is reached round about
+from otto_p2p.table.timing import TableTiming
 
 LastHeard = Callable[[bytes], float | None]
 
 
-class Presence:
+class Absences:
     """What one peer knows of where the others of its match are. `now`: when the match, or its resumption, began."""
 
-    def __init__(self, others: Collection[bytes], linked: Collection[bytes], now: float) -> None:
+    def __init__(
+        self, others: Collection[bytes], linked: Collection[bytes], now: float, timing: TableTiming
+    ) -> None:
         self._others = frozenset(others)
         self._began = now
         self._why = {key: "unlinked" for key in others if key not in linked}
         self._since = dict.fromkeys(self._why, now)
-        self._round_about: frozenset[bytes] = frozenset()
+        self._timing = timing
+        self._indirect: frozenset[bytes] = frozenset()
 
     def lost(self, key: bytes, why: str, now: float) -> bool:
         """There is no link, or nothing is heard; whether that is news of somebody in this match."""
@@ -39,15 +42,15 @@ class Presence:
         """Why somebody is not here, and since when."""
         return {key: (why, self._since[key]) for key, why in self._why.items()}
 
-    def found_round_about(self, last_heard: LastHeard) -> frozenset[bytes]:
-        """Who has no link, and is heard through others as of now: each is told once."""
+    def found_indirect(self, last_heard: LastHeard) -> frozenset[bytes]:
+        """Those without a link that are heard through others as of now: each is told once."""
         found = set()
         for key, since in self._since.items():
             heard = last_heard(key)
-            if heard is not None and heard > since + ROUND_ABOUT:
+            if heard is not None and heard > since + self._timing.indirect:
                 found.add(key)
-        new = frozenset(found) - self._round_about
-        self._round_about = frozenset(found)
+        new = frozenset(found) - self._indirect
+        self._indirect = frozenset(found)
         return new
 
     def silence(self, key: bytes, last_heard: LastHeard, now: float) -> float:

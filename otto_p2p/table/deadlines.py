@@ -1,4 +1,4 @@
-"""How long a table waits: the turn clock of this seat, who is silent for too long, and who is overdue.
+"""How long a table waits: the turn clock of this seat, whose silence is too long, and who is overdue.
 
 Pure: all times are seconds of one monotonic clock that the caller reads. What follows from it is decided
 together, by ballots; this only says whom this peer would go on without.
@@ -9,16 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 
-RETURNING = 8.0  # seconds: when a cut network is whole again, not all are heard again at the same moment
-UNHEARD = 5.0  # seconds: who was not heard for so long may be voted out, if somebody wants to go on
+from otto_p2p.table.timing import TableTiming
 
 
-class Patience:
-    """The patience of one peer in one match. `turn`: seconds for a decision, 0 for no clock; `grace`: seconds."""
+class Deadlines:
+    """Those of one peer in one match. `turn`: seconds for a decision, 0 for no clock; `grace`: seconds."""
 
-    def __init__(self, turn: float, grace: float, now: float) -> None:
+    def __init__(self, turn: float, grace: float, now: float, timing: TableTiming) -> None:
         self._turn = turn
         self._grace = grace
+        self._timing = timing
         self._since = now  # when the table moved on last
         self._question: object = None
         self._asked_at = math.inf
@@ -36,11 +36,11 @@ class Patience:
         return now - self._since
 
     def returned(self, silence: float, now: float) -> None:
-        """Somebody is heard again after so many seconds: others may come back with it, so wait for them.
+        """Somebody is heard again after that many seconds: others may come back with it, so wait for them.
 
-        Not more often than now and then: who comes and goes all the time holds nobody up.
+        Not more often than now and then: whoever comes and goes all the time holds nobody up.
         """
-        if silence > UNHEARD and now - self._returned > 4 * RETURNING:
+        if silence > self._timing.hurried and now - self._returned > 4 * self._timing.returning:
             self._returned = now
 
     def asked(self, question: object, now: float) -> None:
@@ -73,18 +73,18 @@ class Patience:
 
         `silence`: seconds since each other live seat was heard; `awaited`: those of them that the step waits
         for; `hurried`: whom the player, or enough others, do not want to wait for; `voting`: somebody has voted in
-        this view. A single vote of somebody else makes nobody less patient: who is away for a moment stays.
+        this view. A single vote of somebody else makes nobody less patient: a peer away for a moment stays.
         """
         silent = {
             seat
             for seat, seconds in silence.items()
-            if seconds > (UNHEARD if seat in hurried else self._grace)
+            if seconds > (self._timing.hurried if seat in hurried else self._grace)
         }
-        if now - self._returned <= RETURNING:
+        if now - self._returned <= self._timing.returning:
             silent.clear()
-        # Who has voted signs nothing else any more, so who is overdue is decided before, or as the vote begins.
+        # Whoever has voted signs nothing else any more, so being overdue is judged before, or as the vote begins.
         if not (voting and self._voting):
-            patience = self._turn + self._grace - (UNHEARD if voting else 0.0)
+            patience = self._turn + self._grace - (self._timing.hurried if voting else 0.0)
             late = self._turn > 0 and self.standstill(now) > patience
             self._overdue = frozenset(awaited) if late else frozenset()
         self._voting = voting

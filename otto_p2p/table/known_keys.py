@@ -13,7 +13,7 @@ from otto_p2p.storage.journal import Known
 from otto_p2p.updates import Acquaintance, Face
 
 
-class Acquaintances:
+class KnownKeys:
     """Those with whom games were played, the latest first."""
 
     def __init__(self, people: Iterable[Known] = ()) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -11,22 +10,23 @@ from dataclasses import dataclass, replace
 import trio
 
 from otto_p2p.i18n import _
-from otto_p2p.net.addresses import Address, is_loopback, list_interfaces, own_addresses, parse_peer, usable
+from otto_p2p.net.addresses import Address, is_loopback, parse_peer, usable
 from otto_p2p.net.adverts import NONCE_BYTES, Advert
 from otto_p2p.net.discovery import AdvertSeen, Discovery, DiscoveryTrouble
+from otto_p2p.net.interfaces import InterfaceWatch
 from otto_p2p.net.mesh import Mesh
 from otto_p2p.net.streams import listening_port, open_listeners
 from otto_p2p.players import bots
 from otto_p2p.storage.journal import Journal, open_bot
-from otto_p2p.table.table import Settings, Table
+from otto_p2p.table.settings import Settings
+from otto_p2p.table.table import Table
 from otto_p2p.updates import Closed, Controls, GameUpdate, News, Update
 from otto_p2p.words import table_name
-from otto_protocol.lobby.record import Here, Stage
+from otto_protocol.lobby.record import MAX_ADDRESSES, Here, Stage
 from otto_protocol.roster import PROTOCOL_VERSION
 from otto_protocol.rules import SeatView, moves
 
 ALONE_SECONDS = 10.0  # in the lobby, before it is said why that may be
-LOOK_SECONDS = 3.0  # between two looks at our own addresses
 LEAVE_SECONDS = 5.0  # for companions to leave in good order
 LOOPBACK = "127.0.0.1"
 BOT_NAMES = ("Anna", "Berta", "Centis", "Dace", "Emīls", "Fricis", "Guna", "Harijs", "Ieva")
@@ -60,27 +60,42 @@ async def run_peer(
     targets = [(text, parse_peer(text)) for text in network.peers]
     listeners = open_listeners(network.port)
     port = listening_port(listeners)
-    own = functools.partial(_own_addresses, port)
-    mesh = Mesh(journal.identity, listeners=listeners, port=port, own=own)
-    discovery = Discovery(journal.identity.public) if network.mdns else None
+    watch = InterfaceWatch()
+    mesh = Mesh(journal.identity, listeners=listeners, port=port)
+    discovery = Discovery(journal.identity.public, interfaces=watch.listed) if network.mdns else None
     publish = None if discovery is None else _publisher(discovery, journal.identity.public, port)
-    table = Table(settings, journal, mesh, addresses=_texts(own()), on_publish=publish)
-    table.join_line = _join_line(own(), port)
-    for text, addresses in targets:
-        mesh.add_candidate(addresses, label=text)
+    addresses = watch.own_addresses(port)
+    table = Table(
+        settings,
+        journal,
+        mesh,
+        addresses=_texts(addresses),
+        join_line=_join_line(addresses, port),
+        on_publish=publish,
+    )
+    for text, found in targets:
+        mesh.add_candidate(found, label=text)
+
+    def moved(addresses: Sequence[Address]) -> None:
+        mesh.announce(addresses)
+        table.moved(_texts(addresses), _join_line(addresses, port))
+        if discovery is not None:
+            discovery.look_again()
+
     async with trio.open_nursery() as nursery:
         await nursery.start(mesh.run)
+        nursery.start_soon(watch.run)
         if discovery is not None:
             nursery.start_soon(_find, discovery, mesh, table)
             nursery.start_soon(discovery.run)
             own_bots = frozenset(bot.identity.public for _settings, bot in companions)
-            nursery.start_soon(_hint_when_alone, mesh, table, own_bots)
+            nursery.start_soon(_hint_when_alone, mesh, table, own_bots, watch)
         gone = []
         for bot_settings, bot_journal in companions:
             gone.append(trio.Event())
-            nursery.start_soon(_run_companion, bot_settings, bot_journal, table, port, gone[-1])
+            nursery.start_soon(_run_companion, bot_settings, bot_journal, table, port, watch, gone[-1])
         nursery.start_soon(table.run)
-        nursery.start_soon(_watch_addresses, table, own, port)
+        nursery.start_soon(watch.follow, port, moved)
         await screen(table, table.updates)
         with trio.move_on_after(LEAVE_SECONDS):
             for event in gone:
@@ -88,27 +103,13 @@ async def run_peer(
         nursery.cancel_scope.cancel()
 
 
-def _own_addresses(port: int) -> tuple[Address, ...]:
-    return own_addresses(usable(list_interfaces()), port)
-
-
 def _join_line(addresses: Sequence[Address], port: int) -> str:
     """What to type on another machine to come to this one."""
     return f"otto-p2p join --peer {next(iter(addresses), Address(LOOPBACK, port))}"
 
 
-async def _watch_addresses(table: Table, own: Callable[[], Sequence[Address]], port: int) -> None:
-    """Networks come and go while people wait in the lobby."""
-    known = own()
-    while True:
-        await trio.sleep(LOOK_SECONDS)
-        if (found := own()) != known:
-            known = found
-            table.moved(_texts(found), _join_line(found, port))
-
-
 def _texts(addresses: Sequence[Address]) -> tuple[str, ...]:
-    return tuple(str(address) for address in addresses)[:8]
+    return tuple(str(address) for address in addresses)[:MAX_ADDRESSES]
 
 
 def _publisher(discovery: Discovery, key: bytes, port: int) -> Callable[[Here], None]:
@@ -117,32 +118,33 @@ def _publisher(discovery: Discovery, key: bytes, port: int) -> Callable[[Here], 
     def publish(here: Here) -> None:
         discovery.publish(
             Advert(
-                key,
-                nonce,
-                here.name,
-                here.table,
-                table_name(here.table),
-                len(here.seated),
-                here.terms.seats,
-                here.pinned,
-                here.stage >= Stage.KEYS,
-                port,
-                PROTOCOL_VERSION,
+                key=key,
+                nonce=nonce,
+                name=here.name,
+                table=here.table,
+                title=table_name(here.table),
+                seated=len(here.seated),
+                seats=here.terms.seats,
+                pinned=here.pinned,
+                playing=here.stage >= Stage.KEYS,
+                port=port,
             )
         )
 
     return publish
 
 
-async def _hint_when_alone(mesh: Mesh, table: Table, own_bots: frozenset[bytes]) -> None:
+async def _hint_when_alone(
+    mesh: Mesh, table: Table, own_bots: frozenset[bytes], watch: InterfaceWatch
+) -> None:
     """When nobody was found for some seconds, say once why that may be and what to do."""
     await trio.sleep(ALONE_SECONDS)
     alone = all(link.key in own_bots for link in mesh.links())
     if alone and table.lobby.stage == Stage.LOBBY:
-        if all(is_loopback(interface) for interface in usable(list_interfaces())):
+        if all(is_loopback(interface) for interface in usable(watch.present)):
             table.notice(News.WARNING, _("No network interface has an address."))
         else:
-            table.notice(News.NO_MULTICAST, table.join_line)
+            table.notice(News.NO_MULTICAST, table.lobby.join_line)
 
 
 async def _find(discovery: Discovery, mesh: Mesh, table: Table) -> None:
@@ -156,23 +158,28 @@ async def _find(discovery: Discovery, mesh: Mesh, table: Table) -> None:
 
 
 async def _run_companion(
-    settings: Settings, journal: Journal, owner: Table, owner_port: int, gone: trio.Event
+    settings: Settings,
+    journal: Journal,
+    owner: Table,
+    owner_port: int,
+    watch: InterfaceWatch,
+    gone: trio.Event,
 ) -> None:
     """A built-in player: a peer of its own that finds its owner through the loopback interface.
 
     The others hear of it from its owner; it does not advertise itself. It leaves when its owner does, and
     then sets `gone`.
     """
-    settings = replace(settings, owner=owner.mesh.key)
+    settings = replace(settings, owner=owner.context.mesh.key)
     listeners = open_listeners(0)
     port = listening_port(listeners)
-    own = functools.partial(_own_addresses, port)
-    mesh = Mesh(journal.identity, listeners=listeners, port=port, own=own)
+    mesh = Mesh(journal.identity, listeners=listeners, port=port)
     mesh.add_candidate((Address(LOOPBACK, owner_port),), label="owner")
-    table = Table(settings, journal, mesh, addresses=_texts(own()))
+    table = Table(settings, journal, mesh, addresses=_texts(watch.own_addresses(port)))
     async with trio.open_nursery() as nursery:
         await nursery.start(table.run)
         await nursery.start(mesh.run)
+        nursery.start_soon(watch.follow, port, mesh.announce)
         nursery.start_soon(_leave_together, table, owner)
         await play_by_itself(table, table.updates)
         nursery.cancel_scope.cancel()
@@ -197,8 +204,7 @@ async def play_by_itself(table: Controls, updates: trio.MemoryReceiveChannel[Upd
             case GameUpdate(view=SeatView() as view, decisions=decisions) if decisions:
                 if decisions != decided:
                     decided = decisions
-                    choices = [m for m in decisions if not isinstance(m, (moves.Reshuffled, moves.Drawn))]
-                    table.act(bots.choose(view, choices, os.urandom))
+                    table.act(bots.choose(view, decisions, os.urandom))
             case GameUpdate():
                 decided = ()
 

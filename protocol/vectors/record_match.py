@@ -25,7 +25,7 @@ from otto_protocol.rules.legal import SeatView
 TARGET = Path(__file__).with_name("match.json")
 
 
-def choose(view: SeatView, legal: Sequence[moves.Move]) -> moves.Move:
+def choose(view: SeatView, legal: Sequence[moves.SeatMove]) -> moves.SeatMove:
     """Exchanges, collects and says Otto whenever it can, and keeps its own number."""
     if isinstance(legal[0], moves.Choose):
         return max(legal, key=lambda move: len(move.slots) if isinstance(move, moves.Choose) else 0)

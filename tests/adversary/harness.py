@@ -373,7 +373,7 @@ def _fork(session: Session) -> Session:
 # -- moments of an honest game ---------------------------------------------------------------------------
 
 
-def shy(view: SeatView, legal: Sequence[moves.Move]) -> moves.Move:
+def shy(view: SeatView, legal: Sequence[moves.SeatMove]) -> moves.SeatMove:
     """Like `eager`, but begins without a collection if it can."""
     if isinstance(legal[0], moves.Choose):
         return min(legal, key=lambda move: len(move.slots) if isinstance(move, moves.Choose) else 0)

@@ -7,6 +7,7 @@ key, its links. Nothing of another peer can be read.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,14 +17,15 @@ import trio
 
 from otto_p2p.net.frames import MatchMessage
 from otto_p2p.table.engine import Report
-from otto_p2p.table.table import Settings, Table
+from otto_p2p.table.match_driver import MatchDriver
+from otto_p2p.table.settings import Settings
 from otto_p2p.updates import News
 from otto_protocol.hashing import Drbg
 from otto_protocol.lobby.actions import Cause
 from otto_protocol.match import messages as m
 from otto_protocol.match.audit import Verified, audit
 from otto_protocol.match.session import Conviction, Session
-from otto_protocol.match.transcript import load
+from otto_protocol.match.transcript import Transcript, load
 from tests.adversary.harness import Cheat, Sent, Told, Verdict, moment
 from tests.adversary.harness import Table as LabTable
 from tests.e2e.program import run
@@ -45,7 +47,7 @@ BEFORE_DEAL = (
 class OneSeat(LabTable):
     """What a strategy of `harness` sees and uses, at one real peer: of the others it knows the seats only."""
 
-    def __init__(self, peer: CheatingTable, session: Session, told: Told, cheat: Cheat) -> None:
+    def __init__(self, peer: Peer, session: Session, told: Told, cheat: Cheat) -> None:
         lab: Any = SimpleNamespace(identities={session.seat: peer.journal.identity})
         sessions = [session] * len(session.start.roster.members)
         super().__init__(lab, sessions, lambda _view, legal: legal[0], cheat)
@@ -70,64 +72,69 @@ class OneSeat(LabTable):
             link.send(data)
 
 
-class CheatingTable(Table):
-    """A peer whose session is honest, and which sends what its strategy makes of it, from a moment on."""
+class CheatingMatch(MatchDriver):
+    """A match whose session is honest, but what is sent is what a strategy makes of it, from a moment on.
 
-    def __init__(self, settings: Settings, told: Told, peer: Peer) -> None:
-        super().__init__(settings, peer.journal, peer.mesh)
-        self.told = told
-        self.cheat = told.make()
-        self.begun = False
+    It holds its session, and uses it between two visits of the engine to its thread only.
+    """
+
+    def __init__(self, cheater: Cheater, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.cheater = cheater
         self.hidden: set[bytes] = set()  # what its session has said, and nobody was to see
-        self.seat: OneSeat | None = None
 
-    async def _run_session(self, session: Session, *, resumed: bool = False) -> None:
-        self.seat = OneSeat(self, session, self.told, self.cheat)
-        await super()._run_session(session, resumed=resumed)
+    def make_session(self) -> Session:
+        session = super().make_session()
+        self.cheater.seat = OneSeat(self.cheater, session, self.cheater.told, self.cheater.cheat)
+        return session
 
-    def _on_report(self, session: Session, report: Report) -> None:
-        assert self.seat is not None
+    def on_report(self, report: Report) -> None:
+        cheat, seat = self.cheater.cheat, self.cheater.seat
+        assert seat is not None
         for outgoing in report.outgoing:
             sent = [Sent(outgoing.data)]
-            if self.begun:
-                sent = list(self.cheat.outgoing(self.seat, m.parse_content(m.parse_signed(outgoing.data))))
+            if self.cheater.begun:
+                sent = list(cheat.outgoing(seat, m.parse_content(m.parse_signed(outgoing.data))))
             if outgoing.data not in [one.data for one in sent]:
                 self.hidden.add(outgoing.data)
             self._send(sent)
-        if not self.begun and self._is_moment(session):
-            self.begun = True
-            self.seat.cheats()
-            self._send(self.cheat.begin(self.seat))
-        if self.begun:
-            self._send(self.cheat.tick(self.seat))
+        if not self.cheater.begun and self._is_moment(seat.me):
+            self.cheater.begun = True
+            seat.cheats()
+            self._send(cheat.begin(seat))
+        if self.cheater.begun:
+            self._send(cheat.tick(seat))
         answers = tuple(
             (key, tuple(data for data in messages if data not in self.hidden))
             for key, messages in report.answers
         )
-        super()._on_report(session, dataclasses.replace(report, outgoing=(), answers=answers))
+        super().on_report(dataclasses.replace(report, outgoing=(), answers=answers))
 
-    def _on_conviction(self, session: Session, conviction: Conviction) -> None:
+    def on_conviction(self, conviction: Conviction, evidence: Transcript) -> None:
         """It does not tell on itself."""
 
     def _is_moment(self, session: Session) -> bool:
-        turn, _, name = self.told.start.rpartition(": ")
+        told = self.cheater.told
+        turn, _, name = told.start.rpartition(": ")
         free = session.seat not in session.spoken()
         return moment(session) == name and free and (not turn or session.replica.play.turn >= int(turn))
 
     def _send(self, sent: Iterable[Sent]) -> None:
-        assert self.seat is not None
         for one in sent:
-            for seat, member in enumerate(self.seat.me.start.roster.members):
+            for seat, key in enumerate(self.members):
                 if one.to is None or seat in one.to:
-                    self.mesh.send(member.key, MatchMessage(one.data))
+                    self.cheater.mesh.send(key, MatchMessage(one.data))
 
 
 class Cheater(Peer):
-    """The peer of a cheating table."""
+    """The peer that cheats, in one match after the other until its cheat is done."""
 
     def __init__(self, folder: Path, settings: Settings, told: Told) -> None:
-        super().__init__(folder, CHEATER, settings)
-        self.table: CheatingTable = CheatingTable(settings, told, self)
+        self.told = told
+        self.cheat = told.make()
+        self.begun = False
+        self.seat: OneSeat | None = None
+        super().__init__(folder, CHEATER, settings, driver=functools.partial(CheatingMatch, self))
 
 
 @dataclasses.dataclass
@@ -157,9 +164,9 @@ async def play(told: Told, folder: Path, turn_seconds: int = 120, grace: float =
         for peer in peers:
             await nursery.start(peer.run)
         introduce(peers)
-        await until(lambda: cheater.table.cheat.done, PLAYED_OUT if told.ends == "play" else SECONDS)
-        assert cheater.table.seat is not None
-        played.seat = cheater.table.seat.me.seat
+        await until(lambda: cheater.cheat.done, PLAYED_OUT if told.ends == "play" else SECONDS)
+        assert cheater.seat is not None
+        played.seat = cheater.seat.me.seat
         if told.ends == "play":
             await until(lambda: all(peer.ended for peer in honest), PLAYED_OUT)
         else:
@@ -179,7 +186,7 @@ async def _go_on(told: Told, honest: list[Peer]) -> None:
         await until(lambda: all(peer.said(what) for peer in honest), SECONDS)
     if told.start in BEFORE_DEAL:
         for peer in honest:
-            await peer.table._change(lambda: peer.table.lobby.set_automatic(len(honest)))  # noqa: B023  # awaited
+            await peer.table.lobby.change(lambda: peer.table.lobby.lobby.set_automatic(len(honest)))  # noqa: B023  # awaited
     turn = max(peer.turn for peer in honest)
     await until(lambda: all(peer.turn >= turn + GO_ON or peer.ended for peer in honest), SECONDS)
 

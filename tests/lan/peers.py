@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 import trio
 
-from otto_p2p.net.addresses import Address, Interface, list_interfaces, own_addresses, to_dial, usable
+from otto_p2p.net.addresses import Address, Interface, list_interfaces, to_dial, usable
 from otto_p2p.net.adverts import Advert
-from otto_p2p.net.discovery import AdvertGone, AdvertSeen, Discovery, DiscoveryMeshEvent
+from otto_p2p.net.discovery import AdvertGone, AdvertSeen, Discovery, DiscoveryEvent
 from otto_p2p.net.events import FrameFrom, MeshEvent
 from otto_p2p.net.frames import CloseReason, MatchMessage
+from otto_p2p.net.interfaces import InterfaceWatch
 from otto_p2p.net.mesh import Mesh
 from otto_p2p.net.streams import CONNECT_SECONDS, LinkError, describe_os_error, listening_port, open_listeners
 from otto_protocol.crypto.identity import IdentityKey
@@ -31,7 +32,7 @@ class LanPeer:
         self.seen_at: dict[bytes, float] = {}
         self.linked_at: float | None = None
         self.gone: list[bytes] = []
-        self.troubles: list[DiscoveryMeshEvent] = []
+        self.troubles: list[DiscoveryEvent] = []
         self.events: list[MeshEvent] = []
         self.scope = trio.CancelScope()
         self.finished = trio.Event()
@@ -73,23 +74,38 @@ class LanPeer:
             port=self.port,
             dial=self.dial,
             choose=lambda hints: to_dial(hints, usable(self.interfaces())),
-            own=lambda: own_addresses(usable(self.interfaces()), self.port),
         )
-        self.discovery = Discovery(self.key, interfaces=self.interfaces, in_network=self.host.in_network)
+        self.watch = InterfaceWatch(self.interfaces)
+        self.discovery = Discovery(self.key, interfaces=self.watch.listed, in_network=self.host.in_network)
         self.discovery.publish(
             Advert(
-                self.key, self.key[:6], self.host.name, bytes(16), "a table", 1, 4, False, False, self.port
+                key=self.key,
+                nonce=self.key[:6],
+                name=self.host.name,
+                table=bytes(16),
+                title="a table",
+                seated=1,
+                seats=4,
+                pinned=False,
+                playing=False,
+                port=self.port,
             )
         )
         with self.scope:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._collect)
                 await nursery.start(self.mesh.run)
+                nursery.start_soon(self.watch.run)
+                nursery.start_soon(self.watch.follow, self.port, self._moved)
                 if self._mdns:
                     nursery.start_soon(self._find)
                     nursery.start_soon(self.discovery.run)
                 task_status.started()
         self.finished.set()
+
+    def _moved(self, addresses: tuple[Address, ...]) -> None:
+        self.mesh.announce(addresses)
+        self.discovery.look_again()
 
     async def _collect(self) -> None:
         async for event in self.mesh.events:

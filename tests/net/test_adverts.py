@@ -14,7 +14,18 @@ from otto_p2p.net.addresses import Address
 from otto_p2p.net.adverts import SERVICE_TYPE, Advert, by_table, cut_utf8, read_advert, txt_record
 from otto_protocol.roster import PROTOCOL_VERSION
 
-ADVERT = Advert(bytes(range(32)), b"nonce6", "Ann", bytes(16), "red otter", 2, 4, True, False, 47701)
+ADVERT = Advert(
+    key=bytes(range(32)),
+    nonce=b"nonce6",
+    name="Ann",
+    table=bytes(16),
+    title="red otter",
+    seated=2,
+    seats=4,
+    pinned=True,
+    playing=False,
+    port=47701,
+)
 
 
 def as_bytes(advert: Advert) -> dict[bytes, bytes | None]:

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import trio
 from trio.testing import MockClock
 
 from otto_p2p.net.frames import MatchMessage
-from otto_p2p.net.mesh import Mesh
 from otto_p2p.storage.journal import Journal
 from otto_p2p.table import ballot_limits as allowances
 from otto_p2p.table import engine as engines
 from otto_p2p.table.ballot_limits import ANOTHER, Allowance, voter
+from otto_p2p.table.deadlines import Deadlines
 from otto_p2p.table.engine import CallVote, Engine, Incoming, Lacking, Report
-from otto_p2p.table.table import OFTEN, RARELY, TICK, Settings, Table
+from otto_p2p.table.removals import Removals
+from otto_p2p.table.settings import Settings
+from otto_p2p.table.timing import TableTiming
 from otto_protocol.encoding import pack
 from otto_protocol.hashing import Drbg
 from otto_protocol.lab import Lab
 from otto_protocol.match import messages as m
-from tests.net.tables import Peer, introduce, settings, until
+from tests.net.tables import Peer, inside, run_here, running, settings, until
+from tests.net.virtual_lan import VirtualLan
 
 ANNA, BOB, FLOOD = range(3)  # seats
 BALLOTS = 30
@@ -48,7 +51,11 @@ class Three:
             session = self.lab.session(seat)
             session.may_deal = False
             journal.begin(session.replica.match, pack(self.lab.start), bytes(32))
-            self.engines.append(Engine(session, journal, lambda report: None))
+            engine = Engine(
+                self.lab.start.roster, partial(self.lab.session, seat), journal, print, run=run_here
+            )
+            trio.run(engine.open)
+            self.engines.append(engine)
 
     def visit(self, seat: int, *items: engines.Item) -> Report:
         return self.engines[seat]._absorb(list(items), self.now)
@@ -139,56 +146,49 @@ def test_an_answer_that_was_too_long_goes_on(three: Three, monkeypatch: pytest.M
     assert list(answer) == flood[:10]  # it has come further: from there on
 
 
-async def test_after_many_rounds_in_one_view_a_peer_votes_rarely(
-    three: Three, tmp_path: Path, autojump_clock: MockClock
-) -> None:
+def test_after_many_rounds_in_one_view_a_peer_votes_rarely(three: Three) -> None:
     """More rarely than others' allowance grows: honest ballots are never put off."""
-    session = three.lab.session(ANNA)
-    session.receive(three.ballots(1, 1)[0])
-    with contextlib.closing(Journal(tmp_path / "table")) as journal:
-        table = Table(Settings("Anna"), journal, Mesh(journal.identity, listeners=(), port=0, own=lambda: ()))
-        asked: list[float] = []
-
-        def poke(vote: CallVote) -> None:  # as if there was a reason to vote again each time
-            if vote.again:
-                asked.append(trio.current_time())
-                table._on_vote(session, ANNA, ())
-
-        start = trio.current_time()
-        while trio.current_time() < start + 300:
-            table._tick_votes(SimpleNamespace(session=session, poke=poke))  # type: ignore[arg-type]
-            await trio.sleep(TICK)
-    times = [at - asked[0] for at in asked]
-    assert times[:OFTEN] == list(range(OFTEN))
-    assert times[OFTEN:] == [OFTEN - 1 + RARELY * more for more in range(1, len(times) - OFTEN + 1)]
-    assert len(times) > OFTEN + 7
-    assert all(count <= BALLOTS + at / ANOTHER for count, at in enumerate(times, 1))
+    timing = TableTiming()
+    standing = three.visit(ANNA, Incoming(three.keys[FLOOD], three.ballots(1, 1)[0])).standing
+    assert standing.voting
+    removals = Removals(ANNA, Settings("Anna"), timing, Deadlines(120, 150, 0.0, timing))
+    asked: list[float] = []
+    for tick in range(int(300 / timing.tick)):
+        now = tick * timing.tick
+        vote = removals.due(standing, {}, now)
+        if vote is not None and vote.again:  # as if there was a reason to vote again each time
+            asked.append(now)
+            removals.voted(ANNA, (), now)
+    assert asked[: timing.often] == [second * timing.vote_again for second in range(timing.often)]
+    more = range(1, len(asked) - timing.often + 1)
+    assert asked[timing.often :] == [timing.often - 1 + timing.rarely * number for number in more]
+    assert len(asked) > timing.often + 7
+    assert all(count <= BALLOTS + at / ANOTHER for count, at in enumerate(asked, 1))
+    removals.view_opened()
+    assert removals.due(standing, {}, 301.0) == CallVote(frozenset(), True)
 
 
-async def test_a_real_table_plays_on_through_a_flood(tmp_path: Path) -> None:
+async def test_a_table_plays_on_through_a_flood(tmp_path: Path, autojump_clock: MockClock) -> None:
     """Cil signs hundreds of ballots beside what its peer says; it is put out for it, or followed and outvoted."""
-    peers = [Peer(tmp_path, name, settings(name, 3)) for name in ("Anna", "Bob", "Cil")]
+    lan = VirtualLan()
+    peers = [Peer(tmp_path, name, settings(name, 3), lan) for name in ("Anna", "Bob", "Cil")]
     anna, bob, cil = peers
-    async with trio.open_nursery() as nursery:
-        for peer in peers:
-            await nursery.start(peer.run)
-        introduce(peers)
-        await until(lambda: anna.turn >= 1, 60)
-        assert cil.table.engine is not None
-        session = cil.table.engine.session
-        replica, seat = session.replica, session.seat
+    async with running(peers):
+        await until(lambda: anna.turn >= 1)
+        assert cil.table.match is not None
+        seat = cil.table.match.seat
+        with inside():
+            replica = cil.table.match.engine._session.replica
         header = m.Header(replica.match, replica.view, replica.step, seat, replica.digest)
         for number in range(1, 10 * BALLOTS):
             body = m.Ballot(number, (), (), b"", 0, b"")
             data = m.wire(m.sign(cil.journal.identity, header, body))
-            for peer in (anna, bob):
-                cil.mesh.send(peer.mesh.key, MatchMessage(data))
+            cil.mesh.send_to((anna.mesh.key, bob.mesh.key), MatchMessage(data))
         turn = anna.turn
-        await until(lambda: min(anna.turn, bob.turn) >= turn + 2, 60)
+        await until(lambda: min(anna.turn, bob.turn) >= turn + 2)
         records = anna.journal.records(replica.match)
         own = [data for data, _ in records if voter(data) == seat]
         assert 0 < len(own) <= 2 * BALLOTS  # from Cil, and what only Bob had room for
-        nursery.cancel_scope.cancel()
 
 
 def test_only_ballots_are_counted(three: Three) -> None:

@@ -18,7 +18,18 @@ from otto_p2p.net.adverts import Advert
 from otto_p2p.net.discovery import AdvertGone, AdvertSeen, Discovery, DiscoveryEvent, DiscoveryTrouble
 from otto_p2p.net.responder import Heard, NotReady, Place, families
 
-ANN = Advert(bytes(range(32)), b"nonce6", "Ann", bytes(16), "red otter", 1, 4, False, False, 47701)
+ANN = Advert(
+    key=bytes(range(32)),
+    nonce=b"nonce6",
+    name="Ann",
+    table=bytes(16),
+    title="red otter",
+    seated=1,
+    seats=4,
+    pinned=False,
+    playing=False,
+    port=47701,
+)
 ME = dataclasses.replace(ANN, key=bytes(32), name="me")
 ETH = Interface("eth0", 2, (ipaddress.ip_interface("192.168.1.5/24"), ipaddress.ip_interface("fe80::5/64")))
 WLAN = Interface("wlan0", 3, (ipaddress.ip_interface("10.0.0.9/24"),))

@@ -7,18 +7,19 @@ from pathlib import Path
 
 import pytest
 import trio
+from trio.testing import MockClock
 
 import otto_p2p.storage.journal
-import otto_p2p.table.table
 from otto_p2p.storage.journal import Journal, Known
-from otto_p2p.table.known_keys import Acquaintances
-from otto_p2p.table.table import Settings
+from otto_p2p.table.known_keys import KnownKeys
+from otto_p2p.table.settings import Settings
 from otto_p2p.updates import Acquaintance, Face, LobbyUpdate
 from otto_protocol.roster import TableRules
 from tests.net.tables import Peer, introduce, until
+from tests.net.virtual_lan import VirtualLan
 
 BOB, ANNA, ZED = (bytes([number]) * 32 for number in (1, 2, 3))
-KNOWN = Acquaintances([Known(BOB, "Bob", 100, 900), Known(ANNA, "Anna", 100, 500)])
+KNOWN = KnownKeys([Known(BOB, "Bob", 100, 900), Known(ANNA, "Anna", 100, 500)])
 
 
 @pytest.mark.parametrize(
@@ -40,7 +41,7 @@ def test_a_key_is_judged_by_what_it_was_called_in_earlier_games(
 
 
 def test_two_old_friends_of_one_name_are_both_known() -> None:
-    known = Acquaintances([Known(BOB, "Bob", 1, 2), Known(ZED, "Bob", 1, 3)])
+    known = KnownKeys([Known(BOB, "Bob", 1, 2), Known(ZED, "Bob", 1, 3)])
     assert [known.judge(key, "Bob").face for key in (BOB, ZED, ANNA)] == [
         Face.KNOWN,
         Face.KNOWN,
@@ -62,9 +63,9 @@ def test_the_longest_unseen_are_forgotten(tmp_path: Path, monkeypatch: pytest.Mo
     journal.close()
 
 
-def person(folder: Path, name: str, called: str = "") -> Peer:
+def person(folder: Path, lan: VirtualLan, name: str, called: str = "") -> Peer:
     """Somebody who is asked when ready, and then plays by itself."""
-    return Peer(folder, name, Settings(called or name, TableRules(1, 1, 0), 4, keep_transcript=False))
+    return Peer(folder, name, Settings(called or name, TableRules(1, 1, 0), 4, keep_transcript=False), lan)
 
 
 def seen(peer: Peer) -> dict[str, Acquaintance | None]:
@@ -74,12 +75,12 @@ def seen(peer: Peer) -> dict[str, Acquaintance | None]:
 
 
 async def test_a_face_becomes_known_by_a_game_and_not_by_sitting_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, autojump_clock: MockClock
 ) -> None:
-    monkeypatch.setattr(otto_p2p.table.table, "COUNTDOWN", 0.0)
-    anna, bob, stranger = (person(tmp_path, name) for name in ("Anna", "Bob", "Stranger"))
+    lan = VirtualLan()
+    anna, bob, stranger = (person(tmp_path, lan, name) for name in ("Anna", "Bob", "Stranger"))
     built_in = Peer(
-        tmp_path, "Cil", Settings("Cil", TableRules(1, 1, 0), 4, automatic=3, keep_transcript=False)
+        tmp_path, "Cil", Settings("Cil", TableRules(1, 1, 0), 4, automatic=3, keep_transcript=False), lan
     )
     async with trio.open_nursery() as nursery:
         for peer in (anna, bob, stranger, built_in):
@@ -97,12 +98,13 @@ async def test_a_face_becomes_known_by_a_game_and_not_by_sitting_there(
             assert peer.game is not None
             assert peer.game.verified is not None
             assert peer.game.verified.seats == (0, 1, 2)
-            assert abs(peer.game.verified.when - time.time()) < 20
+            assert 0 < peer.game.verified.when <= trio.current_time()
         for peer in (anna, bob, built_in):
             peer.table.leave()
 
-    anna, bob = person(tmp_path, "Anna"), person(tmp_path, "Bob", "Bobby")
-    other = person(tmp_path, "other key", "B0b")
+    lan = VirtualLan()
+    anna, bob = person(tmp_path, lan, "Anna"), person(tmp_path, lan, "Bob", "Bobby")
+    other = person(tmp_path, lan, "other key", "B0b")
     async with trio.open_nursery() as nursery:
         for peer in (anna, bob, other):
             await nursery.start(peer.run)

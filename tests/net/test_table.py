@@ -1,70 +1,89 @@
-"""The driver of a peer: its turn clock, who is away, going on without somebody, coming back, ways out."""
+"""The driver of a peer: its turn clock, who is away, going on without somebody, coming back, ways out.
+
+All in virtual time: what waits for minutes here takes as long as its cryptography.
+"""
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+import itertools
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import trio
+from trio.testing import MockClock
 
-import otto_p2p.table.table
+from otto_p2p.net.events import LinkInfo
 from otto_p2p.net.frames import Frame, MatchMessage, Sync
-from otto_p2p.storage.journal import MatchState
-from otto_p2p.updates import News
-from otto_protocol.encoding import pack, unpack
-from otto_protocol.lobby.actions import Memory
-from otto_protocol.lobby.record import Stage
-from tests.net.tables import Peer, introduce, settings, until
+from otto_p2p.table.match_driver import GARBAGE
+from otto_p2p.table.timing import TableTiming
+from otto_p2p.updates import GameUpdate, LobbyUpdate, News, Notice, Update
+from tests.net.tables import (
+    GuardedSession,
+    Peer,
+    inside,
+    running,
+    settings,
+    three,
+    until,
+)
+from tests.net.virtual_lan import VirtualLan
+
+TIMING = TableTiming()
+NAMES = ("Anna", "Bob", "Cil")
 
 
-@asynccontextmanager
-async def running(peers: Sequence[Peer]) -> AsyncIterator[trio.Nursery]:
-    async with trio.open_nursery() as nursery:
-        for peer in peers:
-            await nursery.start(peer.run)
-        introduce(list(peers))
-        yield nursery
-        nursery.cancel_scope.cancel()
+def after(peer: Peer, kind: Callable[[Update], bool]) -> Update:
+    """The update just before the last one of this kind."""
+    place = max(place for place, update in enumerate(peer.updates) if kind(update))
+    return peer.updates[place - 1]
 
 
-def three(folder: Path, *, idle: str = "", turn_seconds: int = 120, grace: float = 150.0) -> list[Peer]:
-    return [
-        Peer(folder, name, settings(name, 3, turn_seconds, grace), plays=name != idle)
-        for name in ("Anna", "Bob", "Cil")
-    ]
+def told(news: News) -> Callable[[Update], bool]:
+    return lambda update: isinstance(update, Notice) and update.news is news
 
 
-async def test_who_does_not_decide_is_played_for_by_the_own_client(tmp_path: Path) -> None:
-    peers = three(tmp_path, idle="Bob", turn_seconds=1)
+# -- the turn clock ---------------------------------------------------------------------------------------
+
+
+async def test_who_does_not_decide_is_played_for_by_the_own_client(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    peers = three(tmp_path, idle="Bob")
     async with running(peers):
-        await until(lambda: peers[1].turn >= 1)
+        await until(lambda: peers[1].game is not None and peers[1].game.decisions)
+        asked = trio.current_time()
+        await until(lambda: peers[1].said(News.PLAYED_FOR_YOU), 200)
+        assert 119.9 < trio.current_time() - asked < 120 + 2 * TIMING.tick
+        await until(lambda: peers[1].turn >= 1, 3000)
         assert len(peers[1].said(News.PLAYED_FOR_YOU)) >= 2  # the number, a card
         assert not peers[0].said(News.PLAYED_FOR_YOU)
         assert not any(peer.said(News.REMOVED) for peer in peers)
 
 
-async def test_without_a_clock_everybody_waits(tmp_path: Path) -> None:
+async def test_without_a_clock_everybody_waits(tmp_path: Path, autojump_clock: MockClock) -> None:
     peers = three(tmp_path, idle="Bob", turn_seconds=0)
     async with running(peers):
         await until(lambda: peers[1].game is not None and peers[1].game.decisions)
-        await trio.sleep(1.5)
+        await trio.sleep(1000)
         assert peers[1].game is not None
         assert peers[1].game.decisions
         assert not peers[1].said(News.PLAYED_FOR_YOU)
+        assert not any(peer.said(News.REMOVED) for peer in peers)
 
 
-async def test_who_is_away_is_shown_and_can_be_done_without(tmp_path: Path) -> None:
+# -- away -------------------------------------------------------------------------------------------------
+
+
+async def test_who_is_away_is_shown_and_can_be_done_without(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
     peers = three(tmp_path)
     anna, bob, cil = peers
     async with running(peers):
         await until(lambda: bob.turn >= 1)
-        began = time.time()
+        began = trio.current_time()
         bob.scope.cancel()
         await until(lambda: anna.said(News.LEFT) == [("Bob",)] == cil.said(News.LEFT))
         game = anna.game
@@ -72,37 +91,147 @@ async def test_who_is_away_is_shown_and_can_be_done_without(tmp_path: Path) -> N
         (seat,) = game.away
         assert game.members[seat].name == "Bob"
         assert game.away[seat] == "left"
-        assert abs(game.away_since[seat] - began) < 5
+        assert game.away_since[seat] == pytest.approx(began, abs=0.1)
         anna.table.drop(seat)
         await until(lambda: anna.said(News.REMOVED) == [("Bob",)] == cil.said(News.REMOVED))
+        assert TIMING.hurried < trio.current_time() - began < TIMING.hurried + 3 * TIMING.vote_again
         turn = anna.turn
         await until(lambda: anna.turn > turn)
 
 
-async def test_what_one_link_holds_back_comes_by_another_within_a_second(tmp_path: Path) -> None:
+async def test_a_notice_comes_behind_the_update_that_shows_what_it_speaks_of(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    peers = three(tmp_path, turn_seconds=0)
+    anna, bob, cil = peers
+    async with running(peers):
+        await until(lambda: bob.turn >= 1)
+        bob.scope.cancel()
+        await until(lambda: anna.said(News.LEFT))
+        shown = after(anna, told(News.LEFT))
+        assert isinstance(shown, GameUpdate)
+        assert list(shown.away.values()) == ["left"]
+        assert anna.game is not None
+        (seat,) = anna.game.away
+        cil.table.drop(seat)
+        await until(lambda: anna.said(News.REMOVED))
+        shown = after(anna, told(News.REMOVED))
+        assert isinstance(shown, GameUpdate)
+        assert seat not in shown.live
+        await until(lambda: anna.said(News.HEALED))
+        shown = after(anna, told(News.HEALED))
+        assert isinstance(shown, GameUpdate)
+        assert "HEAL" not in shown.phase.name
+
+
+async def test_a_person_hurries_when_enough_others_do(tmp_path: Path, autojump_clock: MockClock) -> None:
+    """One other alone hurries nobody's peer but a built-in player's; `consent` others do."""
+    lan = VirtualLan()
+    people = [replace(settings(name, 4), automatic=0) for name in ("Anna", "Bob", "Cil", "Dzo")]
+    peers = [Peer(tmp_path, one.name, one, lan, plays=False) for one in people]
+    anna, bob, cil, dzo = peers
+    async with running(peers):
+        await until(lambda: all(len(lobby(peer).seated) == 4 for peer in peers))
+        for peer in peers:
+            peer.table.ready(1)
+        await until(lambda: all(peer.game and peer.game.view for peer in peers))
+        dzo.scope.cancel()
+        await until(lambda: anna.game is not None and anna.game.away)
+        assert anna.game is not None
+        (seat,) = anna.game.away
+        anna.table.drop(seat)
+        await trio.sleep(60)
+        assert not cil.said(News.REMOVED)
+        assert cil.said(News.WANTS_ON) == [("Anna", "Dzo")]
+        bob.table.drop(seat)
+        await until(lambda: cil.said(News.REMOVED) == [("Dzo",)], 10)
+    assert TIMING.consent == 2
+
+
+def lobby(peer: Peer) -> LobbyUpdate:
+    return next(update for update in reversed(peer.updates) if isinstance(update, LobbyUpdate))
+
+
+# -- what is missing --------------------------------------------------------------------------------------
+
+
+async def test_what_one_link_holds_back_comes_by_another_within_a_second(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
     """Anna is heard by all, but what she says in the game does not get through to Bob."""
     peers = three(tmp_path)
     anna, bob, cil = peers
     asked: list[tuple[float, bytes]] = []
-    send, ask = anna.mesh.send, bob.mesh.send
+    send, ask = anna.mesh.send_to, bob.mesh.send_to
 
-    def held_back(key: bytes, frame: Frame) -> bool:
-        return (key == bob.mesh.key and isinstance(frame, MatchMessage)) or send(key, frame)
+    def held_back(keys: Iterable[bytes], frame: Frame) -> None:
+        send([key for key in keys if not (key == bob.mesh.key and isinstance(frame, MatchMessage))], frame)
 
-    def noted(key: bytes, frame: Frame) -> bool:
+    def noted(keys: Iterable[bytes], frame: Frame) -> None:
+        keys = list(keys)
         if isinstance(frame, Sync) and bob.turn >= 1:
-            asked.append((bob.table._patience.standstill(trio.current_time()), key))
-        return ask(key, frame)
+            assert bob.table.match is not None
+            standstill = bob.table.match._deadlines.standstill(trio.current_time())
+            asked.extend((standstill, key) for key in keys)
+        ask(keys, frame)
 
-    anna.mesh.send, bob.mesh.send = held_back, noted  # type: ignore[method-assign]
+    anna.mesh.send_to, bob.mesh.send_to = held_back, noted  # type: ignore[method-assign]
+    anna.mesh.send = lambda key, frame: bool(held_back((key,), frame))  # type: ignore[method-assign]
     async with running(peers):
         await until(lambda: bob.turn >= 3, 60)
     assert not bob.said(News.SILENT)
-    assert min(after for after, _ in asked) < 1.0
+    assert TIMING.lacking[0] < min(standstill for standstill, _ in asked) < TIMING.soon
     assert {key for _, key in asked} == {anna.mesh.key, cil.mesh.key}
 
 
-async def test_a_resumed_game_asks_at_once(tmp_path: Path) -> None:
+async def test_few_are_asked_at_first_and_later_all_ever_more_rarely(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    lan = VirtualLan()
+    peers = [Peer(tmp_path, name, settings(name, 4, 0), lan) for name in ("Anna", "Bob", "Cil", "Dzo")]
+    anna, *others = peers
+    asked: list[tuple[float, int]] = []
+    ask = anna.mesh.send_to
+
+    def noted(keys: Iterable[bytes], frame: Frame) -> None:
+        keys = list(keys)
+        if isinstance(frame, Sync):
+            asked.append((trio.current_time(), len(keys)))
+        ask(keys, frame)
+
+    async with running(peers):
+        await until(lambda: all(peer.turn >= 1 for peer in peers))
+        anna.mesh.send_to = noted  # type: ignore[method-assign]
+        for peer in others:
+            lan.cut("p0", peer.address.host)
+        begun = trio.current_time()
+        await trio.sleep(30)
+    first = [count for at, count in asked if at - begun < TIMING.soon]
+    assert first
+    assert set(first) == {TIMING.few}
+    assert {count for at, count in asked if at - begun > 2 * TIMING.soon} == {3}
+    gaps = [later[0] - earlier[0] for earlier, later in itertools.pairwise(asked)]
+    for gap, expected in zip(gaps, [*TIMING.lacking[1:], *[TIMING.lacking[-1]] * 9], strict=False):
+        assert expected <= gap <= expected + 2 * TIMING.tick
+
+
+async def test_bytes_of_no_match_end_a_link(tmp_path: Path, autojump_clock: MockClock) -> None:
+    peers = three(tmp_path)
+    anna, bob, _ = peers
+    async with running(peers):
+        await until(lambda: all(peer.turn >= 1 for peer in peers))
+        for _ in range(GARBAGE):
+            bob.mesh.send(anna.mesh.key, MatchMessage(b"garbage"))
+        await trio.sleep(1)
+        assert not anna.said(News.LINK_LOST)
+        bob.mesh.send(anna.mesh.key, MatchMessage(b"garbage"))
+        await until(lambda: anna.said(News.LINK_LOST) == [("Bob",)], 5)
+
+
+# -- coming back ------------------------------------------------------------------------------------------
+
+
+async def test_a_resumed_game_asks_at_once(tmp_path: Path, autojump_clock: MockClock) -> None:
     """Field report 44: all have gone, all come back, and one of them has to move."""
     peers = three(tmp_path, idle="Bob", turn_seconds=0)
     async with running(peers):
@@ -111,82 +240,73 @@ async def test_a_resumed_game_asks_at_once(tmp_path: Path) -> None:
     async with running(back):
         await until(lambda: all(peer.turn >= 1 for peer in back))
         assert back[1].said(News.RESUMED) == [()]
+        shown = after(back[1], told(News.RESUMED))
+        assert isinstance(shown, GameUpdate)
 
 
-async def test_who_leaves_while_its_journal_is_at_work_is_heard(tmp_path: Path) -> None:
-    """The match is finished in the journal when its last message has been stored and sent, not before."""
-    peers = three(tmp_path)
+# -- the session and its worker ----------------------------------------------------------------------------
+
+
+async def test_nobody_but_the_engine_touches_a_session(tmp_path: Path, autojump_clock: MockClock) -> None:
+    """From the lobby to the end of a match, with a removal, a heal, a transcript, and a question afterwards."""
+    lan = VirtualLan()
+    peers = [Peer(tmp_path, name, replace(settings(name, 3), keep_transcript=True), lan) for name in NAMES]
     anna, bob, cil = peers
-    finished = threading.Event()
-    append, finish = bob.journal.append, bob.journal.finish
-
-    def slow(match: bytes, messages: Iterable[tuple[bytes, bytes]], forget: Iterable[bytes] = ()) -> None:
-        finished.wait(0.3)
-        append(match, messages, forget)
-
-    def last(*words: Any) -> None:
-        finish(*words)
-        finished.set()
-
+    with pytest.raises(AssertionError, match="outside of the engine's worker"):
+        object.__new__(GuardedSession).awaited()
     async with running(peers):
-        await until(lambda: all(peer.turn >= 1 for peer in peers))
-        bob.journal.append, bob.journal.finish = slow, last  # type: ignore[method-assign]
+        await until(lambda: all(peer.turn >= 2 for peer in peers))
+        match = anna.table.match
+        assert match is not None
+        with inside():
+            assert isinstance(match.engine._session, GuardedSession)
         bob.table.leave()
-        await until(lambda: anna.said(News.REMOVED) == [("Bob",)] == cil.said(News.REMOVED))
-        await until(finished.is_set)
+        await until(lambda: anna.said(News.HEALED) and cil.said(News.HEALED))
+        turn = anna.turn
+        await until(lambda: anna.turn > turn)
+        cil.table.leave()
+        await until(lambda: anna.ended)
+        assert anna.ended is not None
+        assert anna.ended.complete
+        assert anna.ended.transcript is not None
+        answers: list[bytes] = []
+
+        def noted(key: bytes, frame: Frame) -> bool:
+            answers.append(key)
+            return True
+
+        anna.mesh.send = noted  # type: ignore[method-assign]
+        await anna.table._on_frame(b"somebody", Sync(match.engine.match, 0, 0))
+        assert len(answers) > 20
+        assert set(answers) == {b"somebody"}
 
 
-async def lost(peers: Sequence[Peer]) -> None:
-    """Play for a moment, then close all: the matches run on in the journals."""
+# -- relaying ---------------------------------------------------------------------------------------------
+
+
+async def test_nothing_is_relayed_to_a_link_that_has_not_told_yet_whom_it_hears(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    """Bob sees Anna as a peer that hears nobody: what Cil says is passed on to it, but not at once."""
+    anna, bob, cil = peers = three(tmp_path)
+    relayed: list[float] = []
+    links, send = bob.mesh.links, bob.mesh.send_to
+    new = 0.0
+
+    def unhearing() -> tuple[LinkInfo, ...]:
+        return tuple(replace(link, since=new, hears=frozenset()) for link in links())
+
+    def noted(keys: Iterable[bytes], frame: Frame) -> None:
+        keys = list(keys)
+        if isinstance(frame, MatchMessage) and keys == [anna.mesh.key]:
+            relayed.append(trio.current_time() - new)
+        send(keys, frame)
+
     async with running(peers):
         await until(lambda: all(peer.turn >= 1 for peer in peers))
-
-
-def again(folder: Path, names: Iterable[str], *, forgetful: bool = False) -> list[Peer]:
-    """Peers of before, at a larger table; `forgetful`: the match is over in their journals."""
-    back = [Peer(folder, name, settings(name, 5)) for name in names]
-    for peer in back if forgetful else ():
-        (match,) = peer.journal.running()
-        peer.journal.finish(match.id, None, None, MatchState.ABANDONED)
-    return back
-
-
-async def test_a_match_that_all_others_have_ended_can_be_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(otto_p2p.table.table, "DESERTED", 1.0)
-    await lost(three(tmp_path))
-    others, (back,) = again(tmp_path, ("Anna", "Bob"), forgetful=True), again(tmp_path, ("Cil",))
-    stored = back.journal.recall("lobby")
-    assert stored is not None
-    memory = unpack(Memory, stored)  # as if it was killed just after its deal
-    back.journal.remember("lobby", pack(replace(memory, here=replace(memory.here, stage=Stage.DEALT))))
-    async with running([*others, back]):
-        await until(lambda: back.ended)
-        assert back.ended is not None
-        assert not back.ended.complete
-        assert back.said(News.PUT_OUT) == [()]
-
-
-async def test_too_few_are_told_that_they_wait_and_that_the_others_have_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two of four without the lowest seat decide nothing: they wait, and when the others come it is over."""
-    peers = [Peer(tmp_path, name, settings(name, 4)) for name in ("Anna", "Bob", "Cil", "Dzo")]
-    await lost(peers)
-    assert not any(peer.said(News.TOO_FEW) or peer.said(News.PUT_OUT) for peer in peers)
-    assert peers[0].game is not None
-    names = [member.name for member in peers[0].game.members]
-    monkeypatch.setattr(
-        otto_p2p.table.table, "TOO_FEW", 1.0
-    )  # only now: a slow machine is silent for a second
-    monkeypatch.setattr(otto_p2p.table.table, "DESERTED", 1.0)
-    back, others = again(tmp_path, names[2:]), again(tmp_path, names[:2], forgetful=True)
-    async with running(back) as nursery:
-        await until(lambda: all(peer.said(News.TOO_FEW) for peer in back))
-        assert not any(peer.said(News.PUT_OUT) for peer in back)
-        for other in others:
-            await nursery.start(other.run)
-        introduce([*others, *back])
-        await until(lambda: all(peer.ended for peer in back))
-        assert [peer.said(News.PUT_OUT) for peer in back] == [[()], [()]]
+        new = trio.current_time()
+        bob.mesh.links, bob.mesh.send_to = unhearing, noted  # type: ignore[method-assign]
+        turn = cil.turn
+        await until(lambda: relayed)
+    assert cil.turn > turn + 3  # its messages had to be passed on to nobody at first
+    assert TIMING.flood_age < relayed[0] < TIMING.flood_age + 1

@@ -12,10 +12,11 @@ import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from otto_protocol.hashing import tagged_hash
-from otto_protocol.match import messages as m
 from otto_protocol.match.ballots import Ballots
 from otto_protocol.match.proposals import Contradiction, Proposal, Vote, proposal_of
+
+from otto_protocol.hashing import tagged_hash
+from otto_protocol.match import messages as m
 from otto_protocol.quorum import is_quorum
 
 START = tagged_hash("start of the model")

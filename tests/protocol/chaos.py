@@ -23,7 +23,6 @@ from otto_protocol.match.log import Log
 from otto_protocol.match.session import Session
 from otto_protocol.roster import TableRules
 
-
 PROGRESS = 12  # steps that a table must make once the faults have stopped
 
 
@@ -135,9 +134,7 @@ class Chaos:
     # -- what happens ---------------------------------------------------------------------------------------
 
     def deliver(self) -> bool:
-        waiting = [
-            (a, b) for (a, b), queue in self.queues.items() if queue and self.sessions[b] is not None
-        ]
+        waiting = [(a, b) for (a, b), queue in self.queues.items() if queue and self.sessions[b] is not None]
         waiting = [pair for pair in waiting if pair not in self.cut]
         if not waiting:
             return False
@@ -230,9 +227,7 @@ class Chaos:
             if away:
                 self.restart(away[self.below(len(away))])
         elif dice < 990:
-            self.cut = {
-                pair for pair in self.queues if self.chance(30)
-            } if self.chance(40) else set()
+            self.cut = {pair for pair in self.queues if self.chance(30)} if self.chance(40) else set()
         elif dice < 991 and seat not in self.liars and self.chance(20):
             self.tell(f"{seat} leaves")
             self.session(seat).leave()
@@ -273,7 +268,7 @@ class Chaos:
         """Two or three contents for one step, all of them legal."""
         made = []
         for _ in range(2):
-            twin = self.session(seat).copy()
+            twin = self.session(seat).copy(self.rng)
             twin.may_sign = True
             twin.log.convicted = {}
             decisions = twin.decisions()
@@ -328,11 +323,7 @@ class Chaos:
         gone = frozenset(self.sample([one for one in log.live if one != seat], 1)) & frozenset(log.live)
         body = log.proposal(gone)
         owns = body.owns[: self.below(len(body.owns) + 1)]
-        return [
-            self.sign(
-                seat, self.header(seat), m.Vote(1 + self.below(4), body.gone, body.excluded, owns)
-            )
-        ]
+        return [self.sign(seat, self.header(seat), m.Vote(1 + self.below(4), body.gone, body.excluded, owns))]
 
     def another_vote(self, seat: int) -> list[bytes]:
         return self.false_vote(seat) + self.false_vote(seat)
@@ -381,9 +372,14 @@ class Chaos:
             silent = self.liars
             for seat in self.honest():
                 session = self.session(seat)
-                self.doubts[seat] = frozenset(
-                    {one for one in session.replica.live if one in silent or one in self.gone_for(seat)} - {seat}
-                ) if self.stands_still(seat) else frozenset()
+                self.doubts[seat] = (
+                    frozenset(
+                        {one for one in session.replica.live if one in silent or one in self.gone_for(seat)}
+                        - {seat}
+                    )
+                    if self.stands_still(seat)
+                    else frozenset()
+                )
             for seat in self.honest():
                 self.vote(seat)
             self.exchange()
@@ -393,7 +389,9 @@ class Chaos:
                         pass
                 self.exchange()
             if all(
-                self.session(seat).over or self.session(seat).out or self.session(seat).replica.step > self.before[seat] + PROGRESS
+                self.session(seat).over
+                or self.session(seat).out
+                or self.session(seat).replica.step > self.before[seat] + PROGRESS
                 for seat in self.honest()
             ):
                 break
@@ -438,9 +436,7 @@ class Chaos:
         convicts = {frozenset(self.session(seat).convicted) for seat in going}
         if len(convicts) > 1:
             raise Broken(f"convicts differ: {[sorted(self.session(seat).convicted) for seat in going]}")
-        places = {
-            seat: (self.session(seat).replica.view, self.session(seat).replica.step) for seat in going
-        }
+        places = {seat: (self.session(seat).replica.view, self.session(seat).replica.step) for seat in going}
         for one in going:
             for other in going:
                 a, b = self.session(one).replica, self.session(other).replica
@@ -455,7 +451,11 @@ class Chaos:
             session = self.session(seat)
             voters = [one for one in session.replica.live if one in going]
             enough = 2 * len(voters) > len(
-                [one for one in session.replica.live if one not in session.log.leaves and one not in session.convicted]
+                [
+                    one
+                    for one in session.replica.live
+                    if one not in session.log.leaves and one not in session.convicted
+                ]
             )
             if not session.over and enough and session.replica.step <= self.before[seat] + PROGRESS:
                 raise Broken(f"{seat} waits for ever at {places[seat]}: awaited {session.awaited()}")

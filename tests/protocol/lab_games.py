@@ -20,7 +20,7 @@ from otto_protocol.rules.legal import SeatView
 RNG = Drbg(b"weights of batched checks")
 
 
-def eager(view: SeatView, legal: Sequence[moves.Move]) -> moves.Move:
+def eager(view: SeatView, legal: Sequence[moves.SeatMove]) -> moves.SeatMove:
     """Exchanges, collects and says Otto whenever it can, keeps its own number, duels never."""
     usual = legal[0]
     if isinstance(usual, moves.Choose):
@@ -35,7 +35,7 @@ def eager(view: SeatView, legal: Sequence[moves.Move]) -> moves.Move:
     return spare[(7 * view.state.turn + 3 * view.seat) % len(spare)] if spare else usual
 
 
-def duellist(view: SeatView, legal: Sequence[moves.Move]) -> moves.Move:
+def duellist(view: SeatView, legal: Sequence[moves.SeatMove]) -> moves.SeatMove:
     """Like `eager`, but challenges whom it can in every sixth turn."""
     if view.state.turn % 6 == 1:
         for move in legal:
@@ -44,7 +44,7 @@ def duellist(view: SeatView, legal: Sequence[moves.Move]) -> moves.Move:
     return eager(view, legal)
 
 
-def patient(view: SeatView, legal: Sequence[moves.Move]) -> moves.Move:
+def patient(view: SeatView, legal: Sequence[moves.SeatMove]) -> moves.SeatMove:
     """Like `eager`, but says Otto in every ninetieth turn only: hands run empty, and several could say it."""
     if isinstance(legal[0], moves.Say) and view.state.turn % 90 != 89:
         return legal[-1]

@@ -12,7 +12,7 @@ from otto_protocol.lobby.actions import Abandoned, Action, Memory, Publish, Star
 from otto_protocol.lobby.lobby import Lobby
 from otto_protocol.lobby.record import Here, Ready, Stage
 from otto_protocol.lobby.seating import Lack
-from otto_protocol.quorum import is_quorum
+from otto_protocol.quorum import is_majority
 from otto_protocol.roster import Roster, TableRules
 
 
@@ -442,7 +442,7 @@ def nobody_is_stuck(world: World) -> str | None:
             places = [KEYS[member.key] for member in roster.members]
             seats = range(len(places))
             silent = all(world.lobbies[place] is None for place in places if place not in bound)
-            if not silent and not is_quorum([seat for seat in seats if places[seat] in bound], seats):
+            if not silent and not is_majority([seat for seat in seats if places[seat] in bound], seats):
                 return f"{number} is bound to a game that cannot go on"
             if len(bound) == len(places) and lobby.stage != world.case.last:
                 return f"{number} does not play"

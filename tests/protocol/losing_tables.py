@@ -27,7 +27,7 @@ from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica
 from otto_protocol.match.session import Outgoing, Session
 from otto_protocol.match.signed_points import card_under
-from otto_protocol.quorum import is_quorum
+from otto_protocol.quorum import is_majority
 from otto_protocol.roster import TableRules
 from otto_protocol.rules.state import GamePhase, clockwise
 from tests.protocol.lab_games import RNG, duellist
@@ -228,7 +228,7 @@ class LosingTable(Lab):
         for part in self.cuts:
             there = {seat for seat in part if not self.sessions[seat].out}
             for one in (self.sessions[seat] for seat in there):
-                if one.replica.view == newest and is_quorum(
+                if one.replica.view == newest and is_majority(
                     there, set(one.replica.live) - one.ballots.excludable()
                 ):
                     return True
@@ -239,7 +239,7 @@ class LosingTable(Lab):
         for seat in self.here:
             one = self.sessions[seat]
             agreed = one.ballots.agreed()
-            if agreed is not None and not is_quorum(self.here, set(one.replica.live) - agreed[1].excluded):
+            if agreed is not None and not is_majority(self.here, set(one.replica.live) - agreed[1].excluded):
                 return True
         return False
 

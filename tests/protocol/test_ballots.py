@@ -7,10 +7,10 @@ import random
 from collections.abc import Iterable
 
 import pytest
-
-from otto_protocol.match import messages as m
 from otto_protocol.match.ballots import MAX_ROUNDS_AHEAD, MAX_TWINS, Ballots
 from otto_protocol.match.proposals import Contradiction, Proposal, Vote
+
+from otto_protocol.match import messages as m
 from otto_protocol.quorum import is_quorum
 
 MATCH, PLACE = bytes(32), b"h" * 32

@@ -56,7 +56,7 @@ def tables(players: int, seed: str, player: Chooser, turns: int) -> dict[Kind, L
     return found
 
 
-def hoarder(view: SeatView, legal: Sequence[moves.Move]) -> moves.Move:
+def hoarder(view: SeatView, legal: Sequence[moves.SeatMove]) -> moves.SeatMove:
     """Like `eager`, but says Otto only where somebody else could say it as well."""
     enough = [laid for laid in view.state.collections if len(laid) >= 8]
     if isinstance(legal[0], moves.Say) and len(enough) < 2:

@@ -7,6 +7,8 @@ import functools
 from collections.abc import Callable
 
 import pytest
+from otto_protocol.match.ballots import Ballots
+from otto_protocol.match.proposals import Contradiction
 
 from otto_protocol.crypto.group import G
 from otto_protocol.crypto.identity import IdentityKey
@@ -15,9 +17,7 @@ from otto_protocol.hashing import Drbg
 from otto_protocol.lab import Lab
 from otto_protocol.match import messages as m
 from otto_protocol.match.audit import Failed, Verified, audit
-from otto_protocol.match.ballots import Ballots
 from otto_protocol.match.phases import MatchPhase
-from otto_protocol.match.proposals import Contradiction
 from otto_protocol.match.replica import Replica
 from otto_protocol.match.session import Session, StepDone, ViewOpened
 from tests.protocol.lab_games import RNG, eager

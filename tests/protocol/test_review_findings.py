@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from otto_protocol.match.ballots import Ballots
 
 from otto_protocol.crypto.identity import IdentityKey
 from otto_protocol.hashing import Drbg
 from otto_protocol.lab import Lab
 from otto_protocol.match import messages as m
 from otto_protocol.match.audit import Verified
-from otto_protocol.match.ballots import Ballots
 from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica
 from otto_protocol.match.session import Session, StepDone

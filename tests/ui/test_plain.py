@@ -179,7 +179,7 @@ def test_no_memory_gets_from_the_command_line_to_the_screen() -> None:
     for words, aid in (["join"], True), (["join", "--no-memory"], False):
         rules = checked(cli._parser().parse_args(words)).settings.rules
         assert rules.memory_aid == aid
-        update = game_update(Lab(2, Drbg(b"rules"), rules).session(0), (), None, {}, {})
+        update = game_update(Lab(2, Drbg(b"rules"), rules).session(0))
         assert update.memory_aid == aid
 
 

@@ -153,7 +153,18 @@ def test_hostile_names_in_the_lobby_and_in_the_list_of_tables() -> None:
     before = table.lobby()
     other = OpenTable(bytes(16), bad, (bad, bad), TableRules(), 3, False, 1)
     assert all(line.isprintable() for line in changes(before, replace(before, others=(other,))))
-    advert = Advert(bytes(32), bytes(6), bad, bytes(16), bad, 1, 4, False, False, 1)
+    advert = Advert(
+        key=bytes(32),
+        nonce=bytes(6),
+        name=bad,
+        table=bytes(16),
+        title=bad,
+        seated=1,
+        seats=4,
+        pinned=False,
+        playing=False,
+        port=1,
+    )
     lines = shown(by_table([advert]))
     assert len(lines) == 2
     assert all(line.isprintable() for line in lines)

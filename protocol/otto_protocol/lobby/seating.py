@@ -12,7 +12,7 @@ from enum import Enum
 
 from otto_protocol.lobby.actions import Cause
 from otto_protocol.lobby.record import Here, Ready, Stage, seating_rank
-from otto_protocol.quorum import is_quorum
+from otto_protocol.quorum import is_majority
 from otto_protocol.roster import Member, Roster, Start
 from otto_protocol.rules import most_players
 
@@ -203,4 +203,4 @@ def game_is_lost(me: Here, newest: Sequence[Here], there: Mapping[bytes, Here]) 
     """
     left = [record.key for record in newest if record.table != me.table or record.round > me.round]
     stay = [seat for seat, record in enumerate(newest) if record.key not in left and record.key in there]
-    return left[0] if left and not is_quorum(stay, range(len(newest))) else None
+    return left[0] if left and not is_majority(stay, range(len(newest))) else None

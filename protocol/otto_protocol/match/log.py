@@ -139,9 +139,10 @@ class Log:
         self._verdicts: dict[tuple[bytes, bytes], Spoken | PeerFault] = {}  # by digest and content
         self._early: dict[int, deque[bytes]] = {}
 
-    def copy(self) -> Self:
+    def copy(self, rng: Rng | None = None) -> Self:
         """Another log of the same messages; what is taken by one is not taken by the other."""
         other = copy.copy(self)
+        other._rng = rng or self._rng
         other.steps, other.convicted = list(self.steps), dict(self.convicted)
         other.leaves, other.taken = dict(self.leaves), list(self.taken)
         other.changes, other.path = list(self.changes), list(self.path)

@@ -15,7 +15,7 @@ are gone. `take_records` gives everything that is new, in order: store it, then 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Self
 
 from otto_protocol import rules
@@ -63,6 +63,7 @@ class Session:
         self.seat = [member.key for member in start.roster.members].index(identity.public)
         self.log = Log(start.roster, rng, self.seat)
         self.may_deal = True  # whether the first DEAL may be given; the lobby decides (it binds this seat)
+        self.instead: Callable[[m.Body], m.Body] | None = None  # for experiments: what to say in place of it
         self.may_sign = True  # False after a restart, until others have said what they know of this seat
         self.events: list[SessionEvent] = []
         self._identity = identity
@@ -228,25 +229,24 @@ class Session:
 
     # -- messages out --------------------------------------------------------------------------------
 
-    def say(self, body: m.Body, note: Note | None = None) -> m.Message:
-        """Sign a message for the position, and take it as our own, whatever it is: for experiments that lie."""
-        replica = self.replica
-        header = m.Header(replica.match, replica.view, replica.step, self.seat, replica.digest)
-        return self._sign(header, body, note)
+    def sign(self, body: m.Body) -> m.Message:
+        """A message of this seat where it stands, signed and not said."""
+        return m.sign(self._identity, self._header(), body)
 
     def _say(self, body: m.Body, note: Note | None) -> None:
-        message = self.say(body, note)
+        if self.instead is not None:
+            body = self.instead(body)
+        message = self.sign(body)
+        self._keep(message, note)
         if isinstance(body, m.Raise):
             self._forget[m.wire(message)] = self._forget_heal()
         self._after()
 
-    def _sign(self, header: m.Header, body: m.Body, note: Note | None = None) -> m.Message:
-        message = m.sign(self._identity, header, body)
+    def _keep(self, message: m.Message, note: Note | None = None) -> None:
         data = m.wire(message)
         if note is not None:
             self._notes[data] = note
         self.log.take(message, data)
-        return message
 
     def _forget_heal(self) -> bytes:
         """Forget the fresh secret of a heal, here and (by the message that is returned) in the journal."""
@@ -310,7 +310,7 @@ class Session:
         if _place(after) in self._speakers:
             return
         speaker = self._speakers[_place(before)]
-        self._speakers[_place(before)] = speaker.snapshot()
+        self._speakers[_place(before)] = speaker.copy()
         if own is not None:
             speaker.close(before, own.effect, self._notes.get(m.wire(own.message)))
         speaker.enter(after)
@@ -354,7 +354,7 @@ class Session:
         if self.out or self.over or not self.may_sign:
             return False
         last = self.log.count().last_vote(self.seat)
-        self._sign(self._header(), m.Leave(last[0] if last else 0))
+        self._keep(self.sign(m.Leave(last[0] if last else 0)))
         self.events.append(Voted(self.seat, (self.seat,)))
         self._after()
         return True
@@ -374,7 +374,7 @@ class Session:
             tuple(sorted(proposal.excluded)),
             tuple(m.Own(seat, content) for seat, content in proposal.owns),
         )
-        self._sign(self._header_of(proposal), body)
+        self._keep(m.sign(self._identity, self._header_of(proposal), body))
         self.events.append(Voted(self.seat, body.gone))
         self._after()
         return True
@@ -401,7 +401,8 @@ class Session:
         if due is None or (due[1].step, due[1].digest) not in log.view.known:
             return False
         number, proposal = due
-        self._sign(self._header_of(proposal), m.Enter(number, proposal.opens))
+        entry = m.Enter(number, proposal.opens)
+        self._keep(m.sign(self._identity, self._header_of(proposal), entry))
         return log.open_view(proposal)
 
     # -- after a crash, and for experiments ------------------------------------------------------------
@@ -418,13 +419,16 @@ class Session:
         self.log.taken.clear()
         self.take_events()
 
-    def copy(self) -> Self:
-        """Another session in the same state; what happens to one does not happen to the other."""
+    def copy(self, rng: Rng | None = None) -> Self:
+        """An independent session in the same state, to see what would happen; with `rng` if it is given.
+
+        Never let both of them sign for the same seat of one match: that is what P1 convicts for.
+        """
         other = copy.copy(self)
-        other.log = self.log.copy()
+        other.log = self.log.copy(rng)
         other.events = list(self.events)
         other._notes, other._forget = dict(self._notes), dict(self._forget)
-        other._speakers = {place: speaker.snapshot() for place, speaker in self._speakers.items()}
+        other._speakers = {place: speaker.copy(rng) for place, speaker in self._speakers.items()}
         other._told = {place: set(told) for place, told in self._told.items()}
         return other
 

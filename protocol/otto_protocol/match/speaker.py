@@ -1,4 +1,4 @@
-"""One seat's own part: its secrets, and the messages that it makes of them. Only `session` uses it.
+"""One seat's own part: its secrets, and the messages that it makes of them. Only `session` uses it, and experiments.
 
 Everything secret is derived from the seed of the match and the place in the log that it is for, so a restart
 makes the same again; the fresh secret of a heal alone is random, and forgotten when it is used.
@@ -55,10 +55,16 @@ class Speaker:
         self._witness: tuple[bytes, Deck, Deck, shuffle_proof.Witness] | None = None
         self._proof: tuple[bytes, bytes] | None = None
 
-    def snapshot(self) -> Speaker:
-        """A copy that later changes do not reach."""
+    def copy(self, rng: Rng | None = None) -> Speaker:
+        """A copy that later changes do not reach, with `rng` if it is given."""
         other = copy.copy(self)
         other.promised = dict(self.promised)
+        other._rng = rng or self._rng
+        return other
+
+    def snapshot(self) -> Speaker:
+        """A copy for going back to; the shuffle under way stays behind."""
+        other = self.copy()
         other.drop_shuffle()
         return other
 

@@ -12,12 +12,7 @@ from dataclasses import dataclass, field
 
 from otto_protocol.match import messages as m
 from otto_protocol.match.contradictions import opens
-
-
-def is_majority(some: Iterable[int], seats: Iterable[int]) -> bool:
-    """Whether `some` of `seats` may decide for all: more than half of them. Any two majorities share a seat."""
-    seats = set(seats)
-    return 2 * len(set(some) & seats) > len(seats)
+from otto_protocol.quorum import is_majority
 
 
 @dataclass(frozen=True, slots=True)

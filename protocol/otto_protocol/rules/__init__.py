@@ -12,6 +12,7 @@ RESHUFFLE and DRAW await no seat: whoever handles the cards answers them with `R
 from __future__ import annotations
 
 from otto_protocol.limits import HAND
+from otto_protocol.rules import moves
 from otto_protocol.rules.apply_moves import apply
 from otto_protocol.rules.check_moves import check
 from otto_protocol.rules.end import OTTO_POINTS, Outcome, bonuses, outcome, standings
@@ -64,6 +65,7 @@ __all__ = [
     "hidden",
     "legal_moves",
     "most_players",
+    "moves",
     "outcome",
     "remove_seats",
     "seat_view",
