@@ -16,7 +16,7 @@ from typing import Any
 from otto_protocol.hashing import Drbg, tagged_hash
 from otto_protocol.lab import Lab
 from otto_protocol.match.replica import Replica
-from otto_protocol.match.session import StepDone, ViewOpened
+from otto_protocol.match.events import StepDone, ViewOpened
 from otto_protocol.match.transcript import dump
 from otto_protocol.rules import moves
 from otto_protocol.rules.cards import number
@@ -40,8 +40,8 @@ def choose(view: SeatView, legal: Sequence[moves.SeatMove]) -> moves.SeatMove:
 
 
 def line(replica: Replica) -> list[Any]:
-    """One step as JSON: view, step, phase, awaited seats, digest."""
-    return [replica.view, replica.step, replica.phase.value, list(replica.awaited()), replica.digest.hex()]
+    """One step as JSON: view, step, phase, the seats from which it wants something, digest."""
+    return [replica.view, replica.step, replica.phase.value, list(replica.wanted()), replica.digest.hex()]
 
 
 def record(name: str, seed: str, players: int, leaver: int | None) -> dict[str, Any]:
@@ -57,9 +57,8 @@ def record(name: str, seed: str, players: int, leaver: int | None) -> dict[str, 
             if session.seat == leaver and state is not None and state.turn >= 2 and session.leave():
                 there.remove(session)
             if not session.out:
-                session.vote(again=True)
-            for outgoing in session.take_outgoing():
-                lab.send(session.seat, outgoing)
+                session.vote()
+            lab.flush(session.seat)
             for event in session.take_events():
                 if session.seat == 0 and isinstance(event, StepDone | ViewOpened):
                     steps.append(line(event.after))

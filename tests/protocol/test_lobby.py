@@ -35,7 +35,7 @@ from otto_protocol.lobby.record import (
     terms_problem,
 )
 from otto_protocol.lobby.seating import Lack, seated
-from otto_protocol.roster import Member, Roster, Start, TableRules
+from otto_protocol.roster import PROTOCOL_VERSION, Member, Roster, Start, TableRules
 from otto_protocol.rules import most_players
 
 IDENTITIES = [IdentityKey.generate(Drbg(bytes([number]))) for number in range(12)]
@@ -224,10 +224,10 @@ def test_every_changed_byte_and_every_cut_is_noticed() -> None:
 
 def test_another_version_is_named_and_never_seated() -> None:
     """Rule 6. A later version may add fields behind the first five."""
-    content = encode((2, 1, KEYS[1], 5, "Newer", "whatever", (1, 2, 3)))
+    content = encode((PROTOCOL_VERSION + 1, 1, KEYS[1], 5, "Newer", "whatever", (1, 2, 3)))
     signature = IDENTITIES[1].sign("here", content)
     other = open_here(pack(SignedHere(content, signature)))
-    assert other == OtherVersion(2, 1, KEYS[1], 5, "Newer")
+    assert other == OtherVersion(PROTOCOL_VERSION + 1, 1, KEYS[1], 5, "Newer")
     one = lobby(0)
     one.on_link(KEYS[1])
     one.on_here(other)
@@ -382,7 +382,7 @@ def test_a_start_without_one_signature_or_with_another_roster_is_refused() -> No
         dataclasses.replace(start, signatures=start.signatures[::-1]),
         dataclasses.replace(start, roster=dataclasses.replace(start.roster, round=start.roster.round + 1)),
         dataclasses.replace(start, roster=dataclasses.replace(start.roster, rules=TableRules(games=2))),
-        dataclasses.replace(start, roster=dataclasses.replace(start.roster, protocol=2)),
+        dataclasses.replace(start, roster=dataclasses.replace(start.roster, protocol=PROTOCOL_VERSION + 1)),
     ):
         with pytest.raises(DecodeError):
             check_start(bad)

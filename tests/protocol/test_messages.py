@@ -21,7 +21,7 @@ HEADER = m.Header(bytes(32), 0, 7, 3, bytes([1]) * 32)
 KINDS_ON_THE_WIRE = [
     "KeyCommit", "KeyOpen", "Shuffle", "ShuffleProof", "Shares", "Choose", "Challenge", "LayDuel", "Guess",
     "OpenDuel", "LoseCard", "Lead", "Answer", "SitOut", "OpenLead", "Exchange", "Collect", "OttoCommit",
-    "Otto", "GoOn", "Score", "Result", "HealProof", "Raise", "Tags", "Ballot", "Leave",
+    "Otto", "GoOn", "Score", "Result", "HealProof", "Raise", "Tags", "Ack", "Vote", "Enter", "Leave",
 ]  # fmt: skip
 
 
@@ -68,7 +68,8 @@ def too_much(hint: Any) -> Any:
     if isinstance(bound, Exactly | AtMost) and kind is bytes:
         return bytes(bound.length + 1)
     if isinstance(bound, Exactly | AtMost):
-        return tuple(fill(typing.get_args(kind)[0], False) for _ in range(bound.length + 1))
+        one = fill(typing.get_args(kind)[0], False)
+        return (to_value(one) if dataclasses.is_dataclass(one) else one,) * (bound.length + 1)
     return 2 if kind is bool else None
 
 
@@ -127,7 +128,8 @@ def test_p02_every_bound_of_every_field(cls: type[m.Body]) -> None:
 def test_p02_every_kind_has_exactly_its_fields(cls: type[m.Body]) -> None:
     values = to_value(fill(cls, False))
     kind = m.KINDS.index(cls)
-    refused(content(HEADER, kind, values[:-1]))
+    if values:  # Ack has none
+        refused(content(HEADER, kind, values[:-1]))
     refused(content(HEADER, kind, (*values, 0)))
     refused(content(HEADER, kind, 0))
 

@@ -36,8 +36,9 @@ def flipped(data: bytes, at: int = -1) -> bytes:
 
 
 def advance(replica: Replica, bodies: dict[int, m.Body], players: int = 2) -> Replica:
-    """The next replica when the seats say these bodies (their signatures do not matter here)."""
+    """The next replica when the seats say these bodies, and the others Ack (their signatures do not matter)."""
     lab = played(players)
+    bodies = {**{seat: m.Ack() for seat in replica.live if seat not in replica.wanted()}, **bodies}
     return replica.advance(
         {
             seat: Spoken(sign_at(replica, lab.identities[seat], seat, body), replica.check(seat, body))
@@ -48,10 +49,11 @@ def advance(replica: Replica, bodies: dict[int, m.Body], players: int = 2) -> Re
 
 
 def said(replica: Replica, player: str = "eager") -> dict[int, m.Body]:
-    """What was said in this step of the sample game."""
+    """What was said in this step of the sample game, but for Acks."""
     for one, spoken in all_steps(2, player=player):
         if one.step == replica.step:
-            return {seat: entry.message.body for seat, entry in spoken.items()}
+            bodies = {seat: entry.message.body for seat, entry in spoken.items()}
+            return {seat: body for seat, body in bodies.items() if body != m.Ack()}
     raise LookupError(replica.step)
 
 
@@ -168,7 +170,7 @@ def test_p07_a_deck_that_is_no_shuffle() -> None:
     twice = encode_deck((replica.deck[0], *replica.deck[:-1]))  # a card twice, another one missing
     for deck in (twice, body.deck[66:] + body.deck[:66]):
         current = advance(replica, {seat: m.Shuffle(deck)})
-        other = current.awaited()[0]
+        other = current.wanted()[0]
         shuffled = advance(current, {other: m.Shuffle(encode_deck(current.deck))})
         wrong = m.ShuffleProof(bytes(9000))
         spoken = {
