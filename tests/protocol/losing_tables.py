@@ -8,7 +8,6 @@ looked at: a seat that signs two contents for one place fails the test at once.
 from __future__ import annotations
 
 import contextlib
-import copy
 import os
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -23,9 +22,11 @@ from otto_protocol.hashing import Drbg, random_below
 from otto_protocol.lab import Chooser, Lab
 from otto_protocol.match import messages as m
 from otto_protocol.match.audit import Verified, audit
+from otto_protocol.match.contradictions import contradiction
+from otto_protocol.match.events import Record
 from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica
-from otto_protocol.match.session import Outgoing, Session
+from otto_protocol.match.session import Session
 from otto_protocol.match.signed_points import card_under
 from otto_protocol.quorum import is_majority
 from otto_protocol.roster import TableRules
@@ -36,6 +37,12 @@ BIG = os.environ.get("OTTO_BIG") == "1"
 PATIENCE = 14  # rounds of voting without any progress: the table waits
 
 Kind = str
+
+
+def author(data: bytes) -> int | None:
+    """Whose message it is; None for evidence."""
+    parsed = m.parse(data)
+    return parsed.seat if isinstance(parsed, m.Signed) else None
 
 
 def kind_of(session: Session) -> Kind:
@@ -52,20 +59,15 @@ class LosingTable(Lab):
     def __init__(self, players: int, seed: str, decks: int = 1, games: int = 1) -> None:
         super().__init__(players, Drbg(seed.encode()), TableRules(decks, games))
         self.cuts: list[frozenset[int]] = [frozenset(range(players))]  # parts of the network
-        self.signed: dict[tuple[int, str, int, int], bytes] = {}
-        self.kept: list[set[bytes]] = [set() for _ in range(players)]
+        self.signed: list[list[m.Message]] = [[] for _ in range(players)]
         self.watch: Callable[[], None] | None = None  # called whenever a seat has done something
         self.lost: list[bytes] = []  # what somebody should have heard, and did not
 
     def fork(self, seed: str) -> LosingTable:
         """The same table once more, to go on differently."""
-        other = copy.copy(self)
-        other.rng, other.watch = Drbg(seed.encode()), None
-        other.cuts, other.signed, other.lost = list(self.cuts), dict(self.signed), list(self.lost)
-        other.queues = [deque(queue) for queue in self.queues]
-        other.records = [list(kept) for kept in self.records]
-        other.kept = [set(kept) for kept in self.kept]
-        other.sessions = [_copied(session) for session in self.sessions]
+        other = self.copy(Drbg(seed.encode()))
+        other.watch, other.cuts, other.lost = None, list(self.cuts), list(self.lost)
+        other.signed = [list(said) for said in self.signed]
         return other
 
     # -- who hears whom ------------------------------------------------------------------------------
@@ -82,7 +84,7 @@ class LosingTable(Lab):
         for seat in self.here:
             kept: deque[bytes] = deque()
             for data in self.queues[seat]:
-                if m.parse_signed(data).seat in authors and random_below(2, self.rng):
+                if author(data) in authors and random_below(2, self.rng):
                     self.lost.append(data)
                 else:
                     kept.append(data)
@@ -106,54 +108,26 @@ class LosingTable(Lab):
         session = Session(self.start, self.identities[seat], self.seeds[seat], self.rng)
         session.restore(kept)
         self.records[seat] = kept
-        self.kept[seat] = {data for data, _ in kept}
         self.sessions[seat] = session
         self.queues[seat].clear()
 
-    def send(self, seat: int, outgoing: Outgoing) -> None:
-        """Store, check that it contradicts nothing, deliver."""
-        signed = m.parse_signed(outgoing.data)
-        message = m.parse_content(signed)
-        header, body = message.header, message.body
-        if isinstance(body, m.Ballot):
-            place = (seat, "ballot", header.view, body.round)
-        elif isinstance(body, m.Leave):
-            place = (seat, "leave", 0, 0)
-        else:
-            place = (seat, "message", header.view, header.step)
-        assert self.signed.setdefault(place, signed.content) == signed.content, place
-        self._keep(seat, outgoing.data, outgoing.note)
-        if outgoing.forget:
-            kept = self.records[seat]
-            kept[:] = [(data, b"" if data == outgoing.forget else note) for data, note in kept]
+    def send(self, seat: int, record: Record) -> None:
+        """Check that it contradicts nothing that this seat has said, and deliver."""
+        message = m.parse_content(m.parse_signed(record.data))
+        for other in self.signed[seat]:
+            fault = contradiction(other, message)
+            assert fault is None, fault
+        self.signed[seat].append(message)
         for part in self.cuts:
             if seat in part:
-                for other in part - {seat}:
-                    self.queues[other].append(outgoing.data)
-
-    def _keep(self, seat: int, data: bytes, note: bytes) -> None:
-        """As a journal does: nothing twice."""
-        if data not in self.kept[seat]:
-            self.kept[seat].add(data)
-            self.records[seat].append((data, note))
+                for other_seat in part - {seat}:
+                    self.queues[other_seat].append(record.data)
 
     def turn_of(self, seat: int, choose: Chooser) -> bool:
-        """As in a `Lab`, but what a seat knows already is not kept again."""
+        """As in a `Lab`; `watch` is called before."""
         if self.watch is not None:
             self.watch()
-        session, queue = self.sessions[seat], self.queues[seat]
-        if not queue:
-            return super().turn_of(seat, choose)
-        data = queue.popleft()
-        if session.receive(data):
-            self._keep(seat, data, b"")
-        self.flush(seat)
-        return True
-
-    def flush(self, seat: int) -> None:
-        """Send what the session of a seat has to say."""
-        for outgoing in self.sessions[seat].take_outgoing():
-            self.send(seat, outgoing)
+        return super().turn_of(seat, choose)
 
     # -- time ----------------------------------------------------------------------------------------
 
@@ -191,9 +165,8 @@ class LosingTable(Lab):
             for seat in there:
                 session = self.sessions[seat]
                 session.suspect(set(range(len(self.sessions))) - part)
-                again = random_below(3, self.rng) > 0
-                while session.vote(again=again):
-                    again = False
+                if random_below(3, self.rng):
+                    session.vote()
                 self.flush(seat)
             for seat in there:
                 at = self.sessions[seat].replica
@@ -229,18 +202,9 @@ class LosingTable(Lab):
             there = {seat for seat in part if not self.sessions[seat].out}
             for one in (self.sessions[seat] for seat in there):
                 if one.replica.view == newest and is_majority(
-                    there, set(one.replica.live) - one.ballots.excludable()
+                    there, set(one.replica.live) - set(one.convicted) - set(one.log.leaves)
                 ):
                     return True
-        return False
-
-    def locked(self) -> bool:
-        """Whether somebody knows an agreement that those who are here cannot confirm."""
-        for seat in self.here:
-            one = self.sessions[seat]
-            agreed = one.ballots.agreed()
-            if agreed is not None and not is_majority(self.here, set(one.replica.live) - agreed[1].excluded):
-                return True
         return False
 
     def check_cards(self) -> None:
@@ -302,18 +266,3 @@ def check_order(before: Replica, after: Replica) -> None:
         assert new.leader == old.leader, state
     elif new.turn == old.turn + 1:
         assert new.leader == clockwise(new.order, frozenset(after.live), old.leader)[0], state
-
-
-def _copied(session: Session) -> Session:
-    other = copy.copy(session)
-    for name, value in vars(session).items():
-        if isinstance(value, dict | list):
-            setattr(other, name, copy.copy(value))
-    other._early = {place: dict(said) for place, said in session._early.items()}
-    other.ballots = copy.copy(session.ballots)
-    for name, value in vars(session.ballots).items():
-        if isinstance(value, dict | set):
-            setattr(other.ballots, name, copy.copy(value))
-    other.speaker = copy.copy(session.speaker)
-    other.speaker.promised = dict(session.speaker.promised)
-    return other

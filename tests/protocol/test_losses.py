@@ -9,9 +9,10 @@ import pytest
 
 from otto_protocol.hashing import random_below
 from otto_protocol.lab import Chooser
+from otto_protocol.match.events import ViewOpened
 from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica
-from otto_protocol.match.session import Session, ViewOpened
+from otto_protocol.match.session import Session
 from otto_protocol.rules import moves
 from otto_protocol.rules.legal import SeatView
 from otto_protocol.rules.state import GamePhase
@@ -212,7 +213,7 @@ def test_a_false_alarm_costs_a_view_and_nobody(kind: Kind) -> None:
     at = {seat: table.sessions[seat].replica for seat in table.here}
     for seat in others[: len(others) - 1]:  # one less than who could go on without it
         table.sessions[seat].suspect({shy})
-        assert table.sessions[seat].vote(again=True)
+        assert table.sessions[seat].vote()
         table.flush(seat)
     assert table.run(
         lambda now: over(now) or all(now.sessions[seat].replica.view == 1 for seat in now.here)
@@ -259,7 +260,7 @@ def test_who_was_removed_is_told_so_when_it_returns() -> None:
 def test_without_a_quorum_all_wait_until_somebody_returns(kind: Kind, restart: bool) -> None:
     table = early(4, kind)
     stir(table, 3)
-    lost = [seat for seat in range(4) if seat] if restart else [0, 3]  # with the lowest seat half is enough
+    lost = [seat for seat in range(4) if seat] if restart else [0, 3]  # half is not enough
     table.lose(*lost)
     assert not table.run(over)
     assert not table.has_quorum()
@@ -305,7 +306,7 @@ def test_of_a_cut_table_at_most_one_part_plays_on(parts: tuple[tuple[int, ...], 
     goal = turn(table) + 2
     table.run(lambda now: any(one.replica.view and one.replica.play.turn >= goal for one in now.sessions))
     moved = [part for part in parts if table.sessions[part[0]].replica.view > 0]
-    assert len(moved) == (len(parts) < 3)
+    assert len(moved) == any(len(part) > 3 for part in parts)
     for seat in range(6):
         stays = bool(moved) and seat in moved[0]
         assert (table.sessions[seat].replica.view > 0) == stays
@@ -376,8 +377,7 @@ def wander(players: int, seed: int) -> None:
         assert not table.has_quorum(), table.standing()
         table.cut({one for one in range(players) if not table.sessions[one].out})
         if not finish(table):
-            # Those who agreed on something may be gone themselves: the documented edge.
-            assert not table.has_quorum() or table.locked(), table.standing()
+            assert not table.has_quorum(), table.standing()
             return
     table.check_end()
 

@@ -80,11 +80,11 @@ def audit(transcript: Transcript, rng: Rng) -> Verdict:
     roster = transcript.start.roster
     log = Log(roster, rng)
     failed = _replay(log, transcript)
+    replica, accused = log.replica, sorted(log.accused())
+    if accused:  # what comes behind a cheat that nobody was removed for has no place any more
+        return _failed(log.convicted[accused[0]], replica)
     if failed is not None:
         return failed
-    replica = log.replica
-    for seat in sorted(log.accused()):
-        return _failed(log.convicted[seat], replica)
     expelled = tuple(_failed(log.convicted[seat], replica) for seat in sorted(log.convicted))
     if replica.phase is not MatchPhase.OVER:
         return Unfinished(

@@ -647,9 +647,8 @@ class Log:
 
     def _opening(self, view: _View, proposal: Proposal) -> list[bytes]:
         """What proves that a view was opened by a proposal: who is excluded, the votes, an entry."""
-        said = []
-        for seat, content in proposal.owns:
-            said += [m.wire(one) for one in [self._named(proposal.step, m.Own(seat, content), view)] if one]
+        named = [self._named(proposal.step, m.Own(seat, content), view) for seat, content in proposal.owns]
+        said = [m.wire(one) for one in named if one is not None and one not in self.steps[proposal.step]]
         for seat in sorted(proposal.excluded):
             convicted = self.convicted.get(seat)
             said.append(m.wire(self.leaves[seat]) if convicted is None else pack(convicted.evidence))
