@@ -15,8 +15,8 @@ from typing import Any
 
 from otto_protocol.hashing import Drbg, tagged_hash
 from otto_protocol.lab import Lab
-from otto_protocol.match.replica import Replica
 from otto_protocol.match.events import StepDone, ViewOpened
+from otto_protocol.match.replica import Replica
 from otto_protocol.match.transcript import dump
 from otto_protocol.rules import moves
 from otto_protocol.rules.cards import number

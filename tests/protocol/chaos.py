@@ -7,6 +7,7 @@ the faults stop (what is withheld stays withheld), and checks what must hold. A 
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import traceback
 from collections import deque
@@ -125,10 +126,8 @@ class Chaos:
             self.queues[seat, other].append(data)
 
     def hear(self, seat: int, data: bytes) -> None:
-        try:
+        with contextlib.suppress(DecodeError):
             self.session(seat).receive(data)
-        except DecodeError:
-            pass
         self.flush(seat)
 
     # -- what happens ---------------------------------------------------------------------------------------
@@ -240,8 +239,8 @@ class Chaos:
 
     def lie(self, seat: int) -> None:
         lies: list[Callable[[int], list[bytes]]] = [
-            self.another_move, self.another_move, self.illegal, self.elsewhere, self.garbage, self.false_vote, self.false_vote,
-            self.false_entry, self.false_leave, self.another_vote, self.ahead,
+            self.another_move, self.another_move, self.illegal, self.elsewhere, self.garbage, self.ahead,
+            self.false_vote, self.false_vote, self.false_entry, self.false_leave, self.another_vote,
         ]  # fmt: skip
         lie = lies[self.below(len(lies))]
         made = lie(seat)
@@ -251,10 +250,8 @@ class Chaos:
                 if other != seat and self.chance(55):
                     self.queues[seat, other].append(data)
             if self.chance(50):  # it believes itself
-                try:
+                with contextlib.suppress(DecodeError):
                     self.session(seat).receive(data)
-                except DecodeError:
-                    pass
                 self.flush(seat)
 
     def sign(self, seat: int, header: m.Header, body: m.Body) -> bytes:
@@ -474,7 +471,10 @@ def state_of(session: Session) -> dict[str, object]:
             sorted(one.signed.content for one in view.ballots.all()) for view in log.views
         ],
         "places": [
-            {(step, seat): sorted(one.signed.content for one in kept) for step, said in view.places.items() for seat, kept in said.items()}
+            {
+                (step, seat): sorted(one.signed.content for one in kept)
+                for step, said in view.places.items() for seat, kept in said.items()
+            }
             for view in log.views
         ],
         "cards": session.secret,
@@ -497,7 +497,7 @@ def main(arguments: list[str]) -> int:
         chaos = Chaos(seed)
         try:
             chaos.run(length)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  whatever it is, it is told with its seed
             failed += 1
             print(f"seed {seed} ({len(chaos.sessions)} seats, liars {sorted(chaos.liars)}): {error!r}"[:1500])
             if first == last:

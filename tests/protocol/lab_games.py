@@ -9,6 +9,7 @@ from otto_protocol.crypto.identity import IdentityKey
 from otto_protocol.hashing import Drbg
 from otto_protocol.lab import Lab
 from otto_protocol.match import messages as m
+from otto_protocol.match.log import Change, Log
 from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica, Spoken
 from otto_protocol.match.transcript import Transcript
@@ -78,6 +79,17 @@ def steps(transcript: Transcript) -> Iterator[tuple[Replica, dict[int, Spoken]]]
             yield replica, spoken
             replica, spoken = replica.advance(spoken, RNG), {}
     yield replica, {}
+
+
+def changes(transcript: Transcript) -> list[Change]:
+    """All that happens in a transcript, for somebody who only looks on."""
+    log = Log(transcript.start.roster, RNG)
+    for item in transcript.items:
+        log.receive(item)
+        opened = log.count().opened() if log.view.ballots.entries else None
+        if opened is not None:
+            log.open_view(opened)
+    return log.changes
 
 
 @functools.cache

@@ -11,8 +11,8 @@ import pytest
 
 from otto_protocol.hashing import random_below
 from otto_protocol.lab import Chooser
+from otto_protocol.match.events import Record
 from otto_protocol.match.phases import MatchPhase
-from otto_protocol.match.session import Outgoing
 from tests.protocol.lab_games import eager
 from tests.protocol.losing_tables import BIG, LosingTable, checked_once
 
@@ -34,12 +34,16 @@ class Mortal(LosingTable):
         self.dead: set[int] = set()
         self.left: set[int] = set()
 
-    def send(self, seat: int, outgoing: Outgoing) -> None:
+    def store(self, seat: int, record: Record) -> None:
+        if seat not in self.dead:  # else it died at the message before: this one was never made
+            super().store(seat, record)
+
+    def send(self, seat: int, record: Record) -> None:
         if seat in self.dead:
-            return  # it died at the message before: this one was never made
+            return
         fate = random_below(3, self.rng) if self.mortal else 2
         parts, self.cuts = self.cuts, self.cuts if fate else []
-        super().send(seat, outgoing)
+        super().send(seat, record)
         self.cuts = parts
         if fate < 2:
             self.dead.add(seat)
@@ -112,13 +116,13 @@ class Doomed(Mortal):
 
     doomed = 0
 
-    def send(self, seat: int, outgoing: Outgoing) -> None:
+    def send(self, seat: int, record: Record) -> None:
         if seat in self.dead:
             return
         parts = self.cuts
         if seat == self.doomed and self.deaths % 2:
             self.cuts = []
-        LosingTable.send(self, seat, outgoing)
+        LosingTable.send(self, seat, record)
         self.cuts = parts
         if seat == self.doomed:
             self.dead.add(seat)
@@ -153,11 +157,10 @@ class Watched(LosingTable):
     watched = -1
     points: list[LosingTable]
 
-    def _keep(self, seat: int, data: bytes, note: bytes) -> None:
-        before = len(self.records[seat])
-        super()._keep(seat, data, note)
-        if seat == self.watched and len(self.records[seat]) > before:
-            self.points.append(self.fork(f"write {before}"))
+    def store(self, seat: int, record: Record) -> None:
+        super().store(seat, record)
+        if seat == self.watched:
+            self.points.append(self.fork(f"write {len(self.records[seat])}"))
 
     def fork(self, seed: str) -> LosingTable:
         other = super().fork(seed)

@@ -5,75 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from otto_protocol.match.ballots import Ballots
 
-from otto_protocol.crypto.identity import IdentityKey
 from otto_protocol.hashing import Drbg
 from otto_protocol.lab import Lab
 from otto_protocol.match import messages as m
 from otto_protocol.match.audit import Verified
+from otto_protocol.match.events import StepDone
 from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica
-from otto_protocol.match.session import Session, StepDone
+from otto_protocol.match.session import Session
 from otto_protocol.roster import TableRules
 from tests.protocol.lab_games import eager
-
-NOWHERE = b"\x07" * 32
-SIGNERS = [IdentityKey.generate(Drbg(b"review %d" % seat)) for seat in range(4)]
-
-
-# -- a convict that leaves -----------------------------------------------------------------------------
-
-
-def vote_of(voter: Ballots) -> m.Message | None:
-    """The ballot that an honest peer signs at its next look, kept by itself."""
-    assert voter.me is not None
-    choice = voter.vote(7, NOWHERE, frozenset(), again=True)
-    if choice is None:
-        return None
-    proposal = choice.proposal
-    body = m.Ballot(
-        choice.round,
-        tuple(sorted(proposal.gone)),
-        tuple(sorted(proposal.excluded)),
-        b"",
-        choice.cite,
-        choice.opens,
-    )
-    header = m.Header(bytes(32), 0, proposal.step, voter.me, proposal.digest)
-    message = m.sign(SIGNERS[voter.me], header, body)
-    voter.add(message)  # raises Contradiction if an honest peer contradicts itself
-    return message
-
-
-@pytest.mark.parametrize("leave", [m.Leave(1, 0), m.Leave(2, 0), m.Leave(5, 4)])
-def test_a_convict_that_leaves_makes_nobody_contradict_itself(leave: m.Leave) -> None:
-    """Its LEAVE made votes without it void that had been cited already: who voted again broke P17."""
-    voters = [Ballots(range(4), me) for me in range(3)]
-    for voter in voters:
-        voter.convict((3,))
-    first = [vote_of(voter) for voter in voters]
-    for voter in voters:
-        for message in first:
-            assert message is not None
-            voter.add(message)
-    early = vote_of(voters[0])
-    assert early is not None
-    assert isinstance(early.body, m.Ballot)
-    assert early.body.cite == 1
-    goodbye = m.sign(SIGNERS[3], m.Header(bytes(32), 0, 7, 3, NOWHERE), leave)
-    for voter in voters:
-        voter.add(goodbye)
-        voter.add(early)
-    for _ in range(3):
-        for message in [vote_of(voter) for voter in voters]:
-            for voter in voters:
-                if message is not None:
-                    voter.add(message)
-    finals = [voter.final() for voter in voters]
-    assert None not in finals
-    assert len({final.digest(0) for final in finals if final is not None}) == 1
-
 
 # -- a view change that removes nobody -----------------------------------------------------------------
 
@@ -99,26 +41,22 @@ class Sulking(Lab):
                 ]
                 assert any(busy)
         while self.queues[0]:
-            self.sessions[0].receive(self.queues[0].popleft())
+            self.hear(0, self.queues[0].popleft())
 
     def change_view(self) -> None:
         """Seat 0 votes to remove nobody, and honest peers follow."""
         sulker = self.sessions[0]
-        replica = sulker.replica
-        header = m.Header(replica.match, replica.view, replica.step, 0, replica.digest)
-        ballot = m.sign(self.identities[0], header, m.Ballot(1, (), (), b"", 0, b""))
-        sulker.receive(m.wire(ballot))
-        for queue in self.queues[1:]:
-            queue.append(m.wire(ballot))
-        view = replica.view
+        view = sulker.replica.view
+        vote = m.wire(sulker.sign(sulker.log.proposal(frozenset())))
+        for seat in range(3):
+            self.hear(seat, vote)
         for _ in range(20):
-            for session, queue in zip(self.sessions, self.queues, strict=True):
-                while queue:
-                    session.receive(queue.popleft())
+            for seat, session in enumerate(self.sessions):
+                while self.queues[seat]:
+                    self.hear(seat, self.queues[seat].popleft())
                 if session.replica.view == view:
-                    session.vote(again=True)
-                for outgoing in session.take_outgoing():
-                    self.send(session.seat, outgoing)
+                    session.vote()
+                self.flush(seat)
         assert {one.replica.view for one in self.sessions} == {view + 1}
         assert not any(one.convicted for one in self.sessions)
 
@@ -179,15 +117,13 @@ class Forging(Lab):
         """Play until this holds at an honest seat."""
         while not any(until(one) for one in self.sessions[1:]):
             assert any([self.turn_of(seat, eager) for seat in range(len(self.sessions))])
-            for event in self.sessions[1].take_events():
+            for event in [event for one in self.sessions[1:] for event in one.take_events()]:
                 if isinstance(event, StepDone):
                     self.done[event.before.step] = event.before
 
     def once_more(self, session: Session, back: int) -> bytes:
-        """Another content of seat 0 for a step so far back in which it has spoken."""
+        """Another content of seat 0 for a step so far back."""
         step = session.replica.step - back
-        while not any(signed.seat == 0 for signed in session.log[step]):
-            step -= 1
         replica = self.done[step]
         header = m.Header(replica.match, replica.view, step, 0, replica.digest)
         return m.wire(m.sign(self.identities[0], header, m.GoOn(bytes(32))))
@@ -197,12 +133,10 @@ class Forging(Lab):
         honest = self.sessions[1:]
         for _ in range(rounds):
             for one in honest:
-                queue = self.queues[one.seat]
-                while queue:
-                    one.receive(queue.popleft())
-                one.vote(again=True)
-                for outgoing in one.take_outgoing():
-                    self.send(one.seat, outgoing)
+                while self.queues[one.seat]:
+                    self.hear(one.seat, self.queues[one.seat].popleft())
+                one.vote()
+                self.flush(one.seat)
             for one in honest:
                 lowest = min((other.replica.view, other.replica.step) for other in honest)
                 for other in honest:
@@ -215,7 +149,7 @@ def test_an_old_step_signed_once_more_undoes_nothing() -> None:
     lab.advance(lambda one: one.replica.phase is MatchPhase.RESULT)
     for seat in (1, 2):
         while lab.queues[seat]:
-            lab.sessions[seat].receive(lab.queues[seat].popleft())
+            lab.hear(seat, lab.queues[seat].popleft())
     stands = lab.session(1).replica
     assert stands.phase is MatchPhase.RESULT
     twice = lab.once_more(lab.session(1), 40)
@@ -269,9 +203,8 @@ def test_a_match_that_is_over_stays_over() -> None:
     lab = Forging(b"an old step")
     lab.advance(lambda one: one.over)
     one = next(one for one in lab.sessions[1:] if one.over)
-    last = one.history[-1]
+    last = lab.done[one.replica.step - 1]
     assert last.phase is MatchPhase.RESULT
-    lab.done[last.step] = last
     one.receive(lab.once_more(one, 1))
     assert one.convicted[0].rule == "P1"
     assert one.over

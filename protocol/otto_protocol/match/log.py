@@ -333,12 +333,20 @@ class Log:
         known = self._contents(view, step, seat)
         if message.signed.content in [one.signed.content for one in known]:
             return False
-        if len(known) > 1 and not view.ballots.names(seat, message.content_hash()):
+        is_named = view.ballots.names(seat, message.content_hash())
+        if len(known) > 1 and not is_named and not self._is_the_result(message):
             return False
         kept = view.places.setdefault(step, {}).setdefault(seat, [])
         kept += [one for one in known if one not in kept]
         kept.append(message)
         return True
+
+    def _is_the_result(self, message: m.Message) -> bool:
+        """Whether it signs the result of the game at the position: that counts, whatever else its seat says."""
+        here = self.replica
+        at = (message.header.view, message.header.step, message.header.previous)
+        is_here = here.phase is MatchPhase.RESULT and at == (here.view, here.step, here.digest)
+        return is_here and isinstance(message.body, m.Result) and message.body.points == here.result_points()
 
     def _take_evidence(self, evidence: m.Evidence, data: bytes) -> None:
         """Convict by what somebody else has found, if it holds here; the accused messages are messages, too."""
@@ -448,10 +456,19 @@ class Log:
     # -- the position -------------------------------------------------------------------------------------
 
     def _valid(self, node: Node) -> dict[int, Spoken]:
-        """The valid messages of a step, of seats that have said one thing only."""
+        """The valid messages of a step, of seats that have said one thing only.
+
+        There is only one valid result, so there it does not matter what else a seat has said.
+        """
         said = self.view.places.get(node.replica.step, {})
-        judged = {seat: self._judge(node.replica, said[seat][0]) for seat in said if len(said[seat]) == 1}
-        return {seat: one for seat, one in sorted(judged.items()) if isinstance(one, Spoken)}
+        only_one = node.replica.phase is MatchPhase.RESULT
+        valid = {}
+        for seat in sorted(said):
+            judged = [self._judge(node.replica, one) for one in said[seat]]
+            spoken = [one for one in judged if isinstance(one, Spoken)]
+            if spoken and (only_one or len(judged) == 1):
+                valid[seat] = spoken[0]
+        return valid
 
     def _complete(self, node: Node) -> dict[int, Spoken] | None:
         """What completes a step, or None."""
@@ -540,7 +557,8 @@ class Log:
                 new.append(Completed(self.path[-1].replica, spoken, after.replica))
             self.path.append(after)
             visited.append(after)
-            if len(self.path) > 2 and not self.is_sealed():
+            is_over = after.replica.phase is MatchPhase.OVER  # that is never gone back from
+            while len(self.path) > 1 and (is_over or (len(self.path) > 2 and not self.is_sealed())):
                 self._settle()
         places = [node.place for node in visited]
         if before[-1] not in places:

@@ -223,7 +223,9 @@ class Session:
             and not self.out
             and not self.over
             and not log.is_sealed()
-            and not log.accused()
+            and (
+                not log.accused() or self.replica.phase is MatchPhase.RESULT
+            )  # there is only one valid result
             and log.content(self.replica.step, self.seat) is None
         )
 
