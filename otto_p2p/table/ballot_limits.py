@@ -24,7 +24,7 @@ from otto_protocol.match import messages as m
 
 BALLOTS = 64  # of one seat in one view that are taken from itself
 ANOTHER = 10.0  # seconds in which one more is
-LARGEST = 512  # bytes: no ballot is longer, and most other messages need not be looked into
+LARGEST = 1024  # bytes: no ballot is longer, and most other messages need not be looked into
 
 
 class Allowance:

@@ -110,6 +110,7 @@ class Report:
     garbage: tuple[tuple[bytes, str], ...]  # (peer, what was wrong with its bytes)
     put_aside: tuple[str, ...]  # faults of ours in messages that could not be taken
     refused: str | None  # why the player's move was not made
+    woken: bool  # this seat may sign again: the player can be asked
     evidence: tuple[tuple[Conviction, Transcript], ...]  # of each conviction in `events`
     standing: Standing
 
@@ -155,6 +156,7 @@ class Engine:
         self._faulty: set[bytes] = set()  # messages that were put aside
         self._garbage: list[tuple[bytes, str]] = []
         self._refused: str | None = None
+        self._woken = False
         self._members = [member.key for member in roster.members]
         self._allowance = Allowance(self._members)
         self._given: dict[bytes, tuple[int, int, int]] = {}  # (view, step, count) of answers cut short
@@ -251,7 +253,7 @@ class Engine:
                 case AllowDeal():
                     self._session.may_deal = True
                 case AllowSigning():
-                    self._session.may_sign = True
+                    self._session.may_sign = self._woken = True
                 case _Wake():
                     pass
         return self._store()
@@ -305,7 +307,8 @@ class Engine:
         """Persist before send: what is in the report may go out, because it is on disk."""
         self._append()
         events = tuple(self._session.take_events())
-        seen = None if events or self._refused is not None else self.standing.game
+        happened = events or self._woken or self._refused is not None
+        seen = None if happened else self.standing.game
         report = Report(
             outgoing=tuple(record.data for record, _ in self._taken if record.own),
             events=events,
@@ -314,6 +317,7 @@ class Engine:
             garbage=tuple(self._garbage),
             put_aside=tuple(self._put_aside),
             refused=self._refused,
+            woken=self._woken,
             evidence=tuple(
                 (event.conviction, self._session.evidence(event.conviction))
                 for event in events
@@ -322,7 +326,7 @@ class Engine:
             standing=standing(self._session, seen),
         )
         self._taken, self._stored, self._put_aside = [], 0, []
-        self._answers, self._garbage, self._refused = [], [], None
+        self._answers, self._garbage, self._refused, self._woken = [], [], None, False
         return report
 
     def _append(self) -> None:

@@ -218,7 +218,7 @@ class MatchDriver:
                 mesh.drop(key)
         for conviction, evidence in report.evidence:
             self.on_conviction(conviction, evidence)
-        if report.events or report.refused is not None:
+        if report.events or report.woken or report.refused is not None:
             self._on_events(report)
 
     def send_answer(self, answer: Answer) -> None:

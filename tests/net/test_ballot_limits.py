@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,6 +24,7 @@ from otto_protocol.encoding import pack
 from otto_protocol.hashing import Drbg
 from otto_protocol.lab import Lab
 from otto_protocol.match import messages as m
+from otto_protocol.match.session import Session
 from tests.net.tables import Peer, inside, run_here, running, settings, until
 from tests.net.virtual_lan import VirtualLan
 
@@ -51,11 +51,12 @@ class Three:
             session = self.lab.session(seat)
             session.may_deal = False
             journal.begin(session.replica.match, pack(self.lab.start), bytes(32))
-            engine = Engine(
-                self.lab.start.roster, partial(self.lab.session, seat), journal, print, run=run_here
-            )
+            engine = Engine(self.lab.start.roster, self.opened(seat), None, journal, print, run=run_here)
             trio.run(engine.open)
             self.engines.append(engine)
+
+    def opened(self, seat: int) -> Callable[[object], Session]:
+        return lambda _: self.lab.session(seat)
 
     def visit(self, seat: int, *items: engines.Item) -> Report:
         return self.engines[seat]._absorb(list(items), self.now)
@@ -66,7 +67,7 @@ class Three:
         header = m.Header(replica.match, replica.view, replica.step, FLOOD, replica.digest)
         identity = self.lab.identities[FLOOD]
         rounds = range(first, last + 1)
-        return [m.wire(m.sign(identity, header, m.Ballot(number, (), (), b"", 0, b""))) for number in rounds]
+        return [m.wire(m.sign(identity, header, m.Vote(number, (), (), ()))) for number in rounds]
 
     def stored(self, seat: int) -> int:
         """How many ballots of the flooding seat are on the disk of this one."""
@@ -97,8 +98,8 @@ def test_a_flood_does_not_keep_out_what_somebody_else_has_counted(three: Three) 
     flood = three.ballots(1, 2 * BALLOTS)
     three.visit(ANNA, *(Incoming(three.keys[FLOOD], data) for data in flood[:BALLOTS]))
     three.visit(BOB, *(Incoming(three.keys[FLOOD], data) for data in flood[BALLOTS:]))
-    ((_, answer),) = three.visit(BOB, Lacking(three.keys[ANNA], 0, 0)).answers
-    report = three.visit(ANNA, *(Incoming(three.keys[BOB], data) for data in answer))
+    (answer,) = three.visit(BOB, Lacking(three.keys[ANNA], 0, 0)).answers
+    report = three.visit(ANNA, *(Incoming(three.keys[BOB], data) for data in answer.messages))
     assert len(report.heard) == BALLOTS
     assert three.stored(ANNA) == 2 * BALLOTS
 
@@ -111,7 +112,7 @@ def test_the_others_go_on_without_who_floods(three: Three) -> None:
         three.now += 1.0
         for seat, other in ((ANNA, BOB), (BOB, ANNA)):
             report = three.visit(seat, CallVote(frozenset({FLOOD}), True))
-            three.visit(other, *(Incoming(three.keys[seat], out.data) for out in report.outgoing))
+            three.visit(other, *(Incoming(three.keys[seat], data) for data in report.outgoing))
     views = [three.lab.session(seat).replica for seat in (ANNA, BOB)]
     assert [(one.view, one.live) for one in views] == [(1, (ANNA, BOB))] * 2
     assert views[0].digest == views[1].digest
@@ -137,13 +138,14 @@ def test_an_answer_that_was_too_long_goes_on(three: Three, monkeypatch: pytest.M
     three.visit(ANNA, *(Incoming(three.keys[FLOOD], data) for data in flood))
     got: list[bytes] = []
     for expected in (10, 10, 5, 10):
-        ((_, answer),) = three.visit(ANNA, Lacking(three.keys[BOB], 0, 0)).answers
-        assert len(answer) == expected
-        got += answer
+        (answer,) = three.visit(ANNA, Lacking(three.keys[BOB], 0, 0)).answers
+        assert len(answer.messages) == expected
+        assert answer.complete == (expected == 5)
+        got += answer.messages
     assert got == flood + flood[:10]
     three.visit(ANNA, Lacking(three.keys[BOB], 0, 0))
-    ((_, answer),) = three.visit(ANNA, Lacking(three.keys[BOB], 0, 1)).answers
-    assert list(answer) == flood[:10]  # it has come further: from there on
+    (answer,) = three.visit(ANNA, Lacking(three.keys[BOB], 0, 1)).answers
+    assert list(answer.messages) == flood[:10]  # it has come further: from there on
 
 
 def test_after_many_rounds_in_one_view_a_peer_votes_rarely(three: Three) -> None:
@@ -181,7 +183,7 @@ async def test_a_table_plays_on_through_a_flood(tmp_path: Path, autojump_clock: 
             replica = cil.table.match.engine._session.replica
         header = m.Header(replica.match, replica.view, replica.step, seat, replica.digest)
         for number in range(1, 10 * BALLOTS):
-            body = m.Ballot(number, (), (), b"", 0, b"")
+            body = m.Vote(number, (), (), ())
             data = m.wire(m.sign(cil.journal.identity, header, body))
             cil.mesh.send_to((anna.mesh.key, bob.mesh.key), MatchMessage(data))
         turn = anna.turn
@@ -194,12 +196,12 @@ async def test_a_table_plays_on_through_a_flood(tmp_path: Path, autojump_clock: 
 def test_only_ballots_are_counted(three: Three) -> None:
     replica = three.lab.session(ANNA).replica
     header = m.Header(replica.match, 2**32 - 1, 2**32 - 1, FLOOD, bytes(32))
-    body = m.Ballot(2**32 - 1, tuple(range(10)), tuple(range(10)), bytes(32), 2**32 - 1, bytes(32))
+    body = m.Vote(2**32 - 1, (), (), tuple(m.Own(seat, bytes(32)) for seat in range(10)))
     longest = m.wire(m.sign(three.lab.identities[FLOOD], header, body))
     assert voter(longest) == FLOOD
     session = three.lab.session(ANNA)
     assert session.work()
-    (out,) = session.take_outgoing()
-    assert voter(out.data) is None
+    (record,) = session.take_records()
+    assert voter(record.data) is None
     assert voter(b"garbage") is None
     assert voter(three.ballots(1, 1)[0]) == FLOOD

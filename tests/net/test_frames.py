@@ -21,6 +21,7 @@ from otto_p2p.net.frames import (
     PeerHint,
     Peers,
     Sync,
+    Synced,
     decode_frame,
     encode_frame,
 )
@@ -34,6 +35,7 @@ EXAMPLES: list[Frame] = [
     Sync(KEY, 3, 77),
     Peers((PeerHint(KEY, ("10.0.0.1:47701", "[fe80::1]:5")),)),
     Bye(0),
+    Synced(KEY),
 ]
 
 

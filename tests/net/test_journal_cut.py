@@ -21,8 +21,8 @@ import pytest
 from otto_p2p.storage.files import JournalError
 from otto_p2p.storage.journal import Journal
 from otto_protocol.encoding import pack
+from otto_protocol.match.events import Record
 from otto_protocol.match.phases import MatchPhase
-from otto_protocol.match.session import Outgoing
 from tests.protocol.losing_tables import BIG, LosingTable, checked_once
 
 Records = list[tuple[bytes, bytes]]
@@ -37,27 +37,26 @@ class Written(LosingTable):
     journal: Journal | None
     before: LosingTable  # the table when the message was written, and not sent
     after: LosingTable  # ... and when it was sent
+    mark = b""  # the file beside the journal, when the message was written
     safe = 0  # size of the log without that message
     own = CUT_AT  # messages since the play began; until then it is past the one at which it is killed
 
-    def send(self, seat: int, outgoing: Outgoing) -> None:
-        if seat or self.journal is None:
-            super().send(seat, outgoing)
-            return
-        self.own += 1
-        if self.own == CUT_AT:
-            self.before, mark = self.fork("before"), (self.journal.path / "mark").read_bytes()
-            self.safe = (self.journal.path / "journal.db-wal").stat().st_size
-        super().send(seat, outgoing)
-        if self.own == CUT_AT:
+    def store(self, seat: int, record: Record) -> None:
+        if seat == 0 and self.journal is not None:
+            if record.own:
+                self.own += 1
+            if record.own and self.own == CUT_AT:
+                self.before, self.mark = self.fork("before"), (self.journal.path / "mark").read_bytes()
+                self.safe = (self.journal.path / "journal.db-wal").stat().st_size
+            self.journal.append(self.start.roster.match_id(), [(record.data, record.note)])
+        super().store(seat, record)
+
+    def send(self, seat: int, record: Record) -> None:
+        super().send(seat, record)
+        if seat == 0 and self.journal is not None and self.own == CUT_AT:
             self.after = self.fork("after")
             copied(self.journal.path, "sent")
-            (copied(self.journal.path, "unsent") / "mark").write_bytes(mark)
-
-    def _keep(self, seat: int, data: bytes, note: bytes) -> None:
-        if seat == 0 and self.journal is not None and data not in self.kept[0]:
-            self.journal.append(self.start.roster.match_id(), [(data, note)])
-        super()._keep(seat, data, note)
+            (copied(self.journal.path, "unsent") / "mark").write_bytes(self.mark)
 
     def fork(self, seed: str) -> LosingTable:
         other = super().fork(seed)

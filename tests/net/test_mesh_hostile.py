@@ -17,6 +17,7 @@ from otto_p2p.net.link import Limits, Timing
 from otto_p2p.net.streams import FrameStream
 from otto_protocol.crypto.identity import IdentityKey
 from otto_protocol.hashing import Drbg
+from otto_protocol.roster import PROTOCOL_VERSION
 from tests.net.virtual_lan import VirtualPeer, credentials, fully_linked, introduce, peers
 
 
@@ -24,7 +25,7 @@ from tests.net.virtual_lan import VirtualPeer, credentials, fully_linked, introd
 async def proven(target: VirtualPeer, name: str, host: str = "evil") -> AsyncIterator[FrameStream]:
     """A stream of somebody who has proven a key, but does not run our mesh."""
     identity = IdentityKey.generate(Drbg(name.encode()))
-    me = Self(identity, credentials(0), os.urandom(16), 1, os.urandom, lambda: 0)
+    me = Self(identity, credentials(0), os.urandom(16), PROTOCOL_VERSION, os.urandom, lambda: 0)
     stream = await target.lan.connect(host, target.name)
     frames = await finish(await open_half(me, stream, target.key))
     try:
@@ -161,14 +162,16 @@ async def test_a_flood_of_frames_does_not_delay_the_others(autojump_clock: MockC
 
 async def test_another_version_is_told_once(autojump_clock: MockClock) -> None:
     async with peers(1) as (a,):
-        newer = VirtualPeer(a.lan, 1, version=2)
+        ours, theirs = PROTOCOL_VERSION, PROTOCOL_VERSION + 1
+        newer = VirtualPeer(a.lan, 1, version=theirs)
         async with trio.open_nursery() as nursery:
             await nursery.start(newer.run)
             newer.mesh.add_candidate([a.address], label="a")
             await trio.sleep(30)
-            assert a.log == [StrangerRefused("p1", CloseReason.OTHER_VERSION, "plays version 2; this is 1")]
+            told = f"plays version {theirs}; this is {ours}"
+            assert a.log == [StrangerRefused("p1", CloseReason.OTHER_VERSION, told)]
             assert [(e.reason, e.detail) for e in newer.log] == [  # type: ignore[union-attr]
-                (CloseReason.OTHER_VERSION, "plays version 1; this is 2")
+                (CloseReason.OTHER_VERSION, f"plays version {ours}; this is {theirs}")
             ]
             nursery.cancel_scope.cancel()
 
