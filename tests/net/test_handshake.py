@@ -30,13 +30,12 @@ from otto_p2p.net.tls import Credentials, make_credentials
 from otto_protocol.crypto.identity import IdentityKey
 from otto_protocol.encoding import pack, unpack
 from otto_protocol.hashing import Drbg
-from otto_protocol.roster import PROTOCOL_VERSION
 from tests.net.virtual_lan import credentials
 
 Outcome = tuple[FrameStream, Peer] | LinkError
 
 
-def side(name: str, *, version: int = PROTOCOL_VERSION, number: int = 0) -> Self:
+def side(name: str, *, version: int = 1, number: int = 0) -> Self:
     identity = IdentityKey.generate(Drbg(name.encode()))
     return Self(identity, credentials(number), os.urandom(16), version, os.urandom, lambda: 47701)
 
