@@ -74,11 +74,15 @@ class Lab:
         self.deliver(seat, outgoing.data, self.here)
 
     def store(self, seat: int, outgoing: Outgoing) -> None:
-        """Put one message of a seat in its own records, as a journal does."""
+        """Put one message of a seat in its own records, and wipe the note that it makes useless."""
+        self.record(seat, outgoing.data, outgoing.note)
         if outgoing.forget:
             kept = self.records[seat]
             kept[:] = [(data, b"" if data == outgoing.forget else note) for data, note in kept]
-        self.records[seat].append((outgoing.data, outgoing.note))
+
+    def record(self, seat: int, data: bytes, note: bytes) -> None:
+        """Put a message and its note in the records of a seat, from which `Session.restore` goes on."""
+        self.records[seat].append((data, note))
 
     def deliver(self, seat: int, data: bytes, to: Collection[int]) -> None:
         """Put bytes of a seat in the queues of others."""
@@ -98,7 +102,7 @@ class Lab:
         except DecodeError:
             return
         if new:
-            self.records[seat].append((data, b""))
+            self.record(seat, data, b"")
 
     def turn_of(self, seat: int, choose: Chooser) -> bool:
         """Let one seat do one thing: hear a message, work, or decide. False if there was nothing to do."""
