@@ -8,11 +8,10 @@ looked at: a seat that signs two contents for one place fails the test at once.
 from __future__ import annotations
 
 import contextlib
-import copy
 import os
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Any
+from typing import Any, Self
 from unittest import mock
 
 import otto_protocol.crypto.heal
@@ -20,7 +19,7 @@ import otto_protocol.crypto.proofs
 import otto_protocol.crypto.shuffle_proof
 from otto_protocol.crypto.group import add, mul_secret
 from otto_protocol.hashing import Drbg, random_below
-from otto_protocol.lab import Chooser, Lab
+from otto_protocol.lab import PATIENCE, Chooser, Lab
 from otto_protocol.match import messages as m
 from otto_protocol.match.audit import Verified, audit
 from otto_protocol.match.phases import MatchPhase
@@ -29,11 +28,11 @@ from otto_protocol.match.session import Outgoing, Session
 from otto_protocol.match.signed_points import card_under
 from otto_protocol.quorum import is_quorum
 from otto_protocol.roster import TableRules
-from otto_protocol.rules.state import GamePhase, clockwise
+from otto_protocol.rules import GamePhase, clockwise
+from otto_protocol.rules.cards import deck_size
 from tests.protocol.lab_games import RNG, duellist
 
 BIG = os.environ.get("OTTO_BIG") == "1"
-PATIENCE = 14  # rounds of voting without any progress: the table waits
 
 Kind = str
 
@@ -47,25 +46,20 @@ def kind_of(session: Session) -> Kind:
 
 
 class LosingTable(Lab):
-    """A table of which seats get lost. `here` are the seats that hear each other."""
+    """A table of which seats get lost. `here` are the seats that hear somebody."""
 
     def __init__(self, players: int, seed: str, decks: int = 1, games: int = 1) -> None:
         super().__init__(players, Drbg(seed.encode()), TableRules(decks, games))
         self.cuts: list[frozenset[int]] = [frozenset(range(players))]  # parts of the network
         self.signed: dict[tuple[int, str, int, int], bytes] = {}
-        self.kept: list[set[bytes]] = [set() for _ in range(players)]
         self.watch: Callable[[], None] | None = None  # called whenever a seat has done something
         self.lost: list[bytes] = []  # what somebody should have heard, and did not
 
-    def fork(self, seed: str) -> LosingTable:
+    def fork(self, seed: str) -> Self:
         """The same table once more, to go on differently."""
-        other = copy.copy(self)
-        other.rng, other.watch = Drbg(seed.encode()), None
+        other = self.copy(Drbg(seed.encode()))
+        other.watch = None
         other.cuts, other.signed, other.lost = list(self.cuts), dict(self.signed), list(self.lost)
-        other.queues = [deque(queue) for queue in self.queues]
-        other.records = [list(kept) for kept in self.records]
-        other.kept = [set(kept) for kept in self.kept]
-        other.sessions = [_copied(session) for session in self.sessions]
         return other
 
     # -- who hears whom ------------------------------------------------------------------------------
@@ -94,10 +88,8 @@ class LosingTable(Lab):
         for queue in self.queues:
             queue.clear()
 
-    def leave(self, seat: int) -> None:
-        """The seat signs LEAVE and goes."""
-        self.sessions[seat].leave()
-        self.flush(seat)
+    def stop(self, seat: int) -> None:
+        """Nobody hears the seat any more."""
         self.cuts = [part - {seat} for part in self.cuts]
 
     def restart(self, seat: int, records: Iterable[tuple[bytes, bytes]] | None = None) -> None:
@@ -106,7 +98,6 @@ class LosingTable(Lab):
         session = Session(self.start, self.identities[seat], self.seeds[seat], self.rng)
         session.restore(kept)
         self.records[seat] = kept
-        self.kept[seat] = {data for data, _ in kept}
         self.sessions[seat] = session
         self.queues[seat].clear()
 
@@ -122,52 +113,30 @@ class LosingTable(Lab):
         else:
             place = (seat, "message", header.view, header.step)
         assert self.signed.setdefault(place, signed.content) == signed.content, place
-        self._keep(seat, outgoing.data, outgoing.note)
-        if outgoing.forget:
-            kept = self.records[seat]
-            kept[:] = [(data, b"" if data == outgoing.forget else note) for data, note in kept]
+        self.store(seat, outgoing)
         for part in self.cuts:
             if seat in part:
-                for other in part - {seat}:
-                    self.queues[other].append(outgoing.data)
-
-    def _keep(self, seat: int, data: bytes, note: bytes) -> None:
-        """As a journal does: nothing twice."""
-        if data not in self.kept[seat]:
-            self.kept[seat].add(data)
-            self.records[seat].append((data, note))
+                self.deliver(seat, outgoing.data, part)
 
     def turn_of(self, seat: int, choose: Chooser) -> bool:
-        """As in a `Lab`, but what a seat knows already is not kept again."""
+        """As in a `Lab`, watched."""
         if self.watch is not None:
             self.watch()
-        session, queue = self.sessions[seat], self.queues[seat]
-        if not queue:
-            return super().turn_of(seat, choose)
-        data = queue.popleft()
-        if session.receive(data):
-            self._keep(seat, data, b"")
-        self.flush(seat)
-        return True
-
-    def flush(self, seat: int) -> None:
-        """Send what the session of a seat has to say."""
-        for outgoing in self.sessions[seat].take_outgoing():
-            self.send(seat, outgoing)
+        return super().turn_of(seat, choose)
 
     # -- time ----------------------------------------------------------------------------------------
 
     def run(self, until: Callable[[LosingTable], bool], choose: Chooser = duellist) -> bool:
         """Play until this holds; False when nothing moves any more, whatever time passes."""
-        waiting, before = 0, self._progress()
+        waiting, before = 0, self._standing()
         while not until(self):
             if self._busy(choose):
                 continue
-            now = self._progress()
+            now = self._standing()
             waiting, before = (0 if now != before else waiting + 1), now
             if waiting > PATIENCE:
                 return False
-            self.second()
+            self.pass_time()
         return True
 
     def _busy(self, choose: Chooser) -> bool:
@@ -181,10 +150,10 @@ class LosingTable(Lab):
                 busy = True
         return busy or any(self.turn_of(seat, choose) for seat in here)
 
-    def _progress(self) -> object:
+    def _standing(self) -> object:
         return [(one.replica.view, one.replica.step, len(one.spoken()), one.out) for one in self.sessions]
 
-    def second(self) -> None:
+    def pass_time(self) -> None:
         """A second goes by: peers vote, and tell each other what they hold."""
         for part in self.cuts:
             there = [seat for seat in sorted(part) if not self.sessions[seat].out]
@@ -251,13 +220,13 @@ class LosingTable(Lab):
         state = replica.play
         slots = [*state.pile, *(s for row in (*state.hands, *state.collections) for s in row)]
         assert len(slots) == len(set(slots))
-        assert len(slots) + len(state.spent) == 76 * state.decks
+        assert len(slots) + len(state.spent) == deck_size(state.decks)
         ids = [*state.spent, *(self._opened(replica, slot) for slot in state.pile)]
         for seat, (hand, collection) in enumerate(zip(state.hands, state.collections, strict=True)):
             if (hand or collection) and seat in replica.live:
                 cards = self.sessions[seat].secret.cards
                 ids += [cards[slot] for slot in (*hand, *collection)]
-        assert sorted(ids) == list(range(76 * state.decks))
+        assert sorted(ids) == list(range(deck_size(state.decks)))
 
     def _opened(self, replica: Replica, slot: int) -> int:
         a, b = replica.pile[slot]
@@ -302,18 +271,3 @@ def check_order(before: Replica, after: Replica) -> None:
         assert new.leader == old.leader, state
     elif new.turn == old.turn + 1:
         assert new.leader == clockwise(new.order, frozenset(after.live), old.leader)[0], state
-
-
-def _copied(session: Session) -> Session:
-    other = copy.copy(session)
-    for name, value in vars(session).items():
-        if isinstance(value, dict | list):
-            setattr(other, name, copy.copy(value))
-    other._early = {place: dict(said) for place, said in session._early.items()}
-    other.ballots = copy.copy(session.ballots)
-    for name, value in vars(session.ballots).items():
-        if isinstance(value, dict | set):
-            setattr(other.ballots, name, copy.copy(value))
-    other.speaker = copy.copy(session.speaker)
-    other.speaker.promised = dict(session.speaker.promised)
-    return other

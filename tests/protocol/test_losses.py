@@ -247,7 +247,7 @@ def test_who_was_removed_is_told_so_when_it_returns() -> None:
     table.lose(gone)
     assert table.run(lambda now: all(len(now.sessions[seat].replica.live) == 3 for seat in now.here))
     table.cut(range(4))
-    table.second()  # at once, not when the others have played to the end
+    table.pass_time()  # at once, not when the others have played to the end
     assert table.run(lambda now: now.sessions[gone].out)
     assert gone not in table.sessions[table.here[0]].replica.live
     assert finish(table)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Self
 
 import pytest
 
@@ -153,15 +154,13 @@ class Watched(LosingTable):
     watched = -1
     points: list[LosingTable]
 
-    def _keep(self, seat: int, data: bytes, note: bytes) -> None:
-        before = len(self.records[seat])
-        super()._keep(seat, data, note)
-        if seat == self.watched and len(self.records[seat]) > before:
-            self.points.append(self.fork(f"write {before}"))
+    def record(self, seat: int, data: bytes, note: bytes) -> None:
+        super().record(seat, data, note)
+        if seat == self.watched:
+            self.points.append(self.fork(f"write {len(self.records[seat]) - 1}"))
 
-    def fork(self, seed: str) -> LosingTable:
+    def fork(self, seed: str) -> Self:
         other = super().fork(seed)
-        assert isinstance(other, Watched)
         other.watched = -1
         return other
 
