@@ -1,10 +1,11 @@
-"""What tests of every area share: the virtual LAN, two processes for a whole run, the table of cheats."""
+"""What tests of every area share: the virtual LAN, verdicts that are remembered, the processes, the cheats."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import sys
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.lan.fixture import lan
+from tests.verdicts import Verdicts, remembered
 
 __all__ = ["lan"]
 
@@ -33,6 +35,7 @@ LONG = (
     "tests/protocol/test_losses.py",
     "tests/protocol/test_session.py",
 )
+VERDICTS: Verdicts = {}  # of all tests of this process
 CHEATS: dict[str, int] = {}  # what the games of the adversary suite add up to, over all processes
 
 
@@ -66,6 +69,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.sort(
             key=lambda item: 0 if item.nodeid.startswith(REAL) else 1 if item.nodeid.startswith(LONG) else 2
         )
+
+
+# -- verdicts ---------------------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """A test and its fixtures check a proof or a signature that was checked before in this process no more."""
+    anew = item.get_closest_marker("anew") is not None
+    with contextlib.nullcontext() if anew else remembered(VERDICTS):
+        return (yield)
 
 
 # -- the table of cheats ----------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 
@@ -16,7 +16,7 @@ from otto_protocol.rules import moves
 from otto_protocol.rules.legal import SeatView
 from otto_protocol.rules.state import GamePhase
 from tests.protocol.lab_games import duellist, eager, patient
-from tests.protocol.losing_tables import BIG, Kind, LosingTable, check_order, checked_once, kind_of
+from tests.protocol.losing_tables import BIG, Kind, LosingTable, check_order, kind_of
 
 EARLY = (
     *("key commit", "key open", "shuffle", "prove", "deal", "play choose", "play lead", "play answer"),
@@ -25,12 +25,6 @@ EARLY = (
 )
 LATE = ("reshuffle", "reprove", "play otto", "otto commit", "play score", "result")
 HEALING = ("heal shuffle", "heal prove", "raise", "tags")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _checked_once() -> Iterator[None]:
-    with checked_once():
-        yield
 
 
 @functools.cache
