@@ -15,7 +15,7 @@ import pytest
 from tests.e2e.program import COMMAND, PATIENCE, environment, run
 from tests.e2e.test_play import digest_in, transcript_in
 
-PORTS = (47791, 47792, 47793)
+PORTS = (27791, 27792, 27793)  # below those that the system gives to others
 
 
 class Auto:

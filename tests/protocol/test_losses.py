@@ -100,8 +100,8 @@ def finish(table: LosingTable, *, turns: int = 2, player: Chooser = duellist) ->
             if isinstance(event, ViewOpened) and event.gone and event.before.phase is MatchPhase.PLAY:
                 lost[:] = [event.before]
         replica = one.replica
-        if replica.phase is not MatchPhase.PLAY or replica.play.phase is GamePhase.END:
-            return False
+        if replica.phase is not MatchPhase.PLAY or replica.play.phase in (GamePhase.SCORE, GamePhase.END):
+            return False  # nobody draws any more: without a heal, the pile needs the lost seat's key
         level = all(
             (s.replica.step, s.replica.digest) == (replica.step, replica.digest)
             for s in (now.sessions[x] for x in now.here)
