@@ -15,8 +15,6 @@ from otto_protocol.match import messages
 from tests import verdicts
 from tests.verdicts import remembered
 
-pytestmark = pytest.mark.anew
-
 A, B, C = (mul(n, G) for n in (2, 3, 4))
 SHARES: list[tuple[Any, ...]] = [
     (A, [B], [C], b"proof", b"context"),
@@ -43,6 +41,19 @@ LINKS: list[shuffle_proof.Link] = [
     (((A, B),), ((B, C),), b"proofc", b"ontext"),
     (((A, B),), ((B, C),), b"proof", b""),
 ]
+
+
+def test_a_test_remembers() -> None:
+    assert shuffle_proof.check_chain is not verdicts._check_chain
+    assert proofs.check_shares is not verdicts._check_shares
+    assert messages.verify is not verdicts._verify
+
+
+@pytest.mark.anew
+def test_a_test_of_the_checks_themselves_does_not() -> None:
+    assert shuffle_proof.check_chain is verdicts._check_chain
+    assert proofs.check_shares is heal.check_shares is verdicts._check_shares
+    assert messages.verify is record.verify is verdicts._verify
 
 
 @pytest.mark.parametrize(
