@@ -7,16 +7,11 @@ looked at: a seat that signs two contents for one place fails the test at once.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Any, Self
-from unittest import mock
+from collections.abc import Callable, Collection, Iterable
+from typing import Self
 
-import otto_protocol.crypto.heal
-import otto_protocol.crypto.proofs
-import otto_protocol.crypto.shuffle_proof
 from otto_protocol.crypto.group import add, mul_secret
 from otto_protocol.hashing import Drbg, random_below
 from otto_protocol.lab import PATIENCE, Chooser, Lab
@@ -233,32 +228,6 @@ class LosingTable(Lab):
         share = add(*(mul_secret(self.sessions[seat].speaker.key, a) for seat in replica.live))
         assert share is not None
         return card_under((a, b), share)
-
-
-@contextlib.contextmanager
-def checked_once() -> Iterator[None]:
-    """Within this block a proof is verified once in the process, not once at each seat: all get the same."""
-    known: dict[object, Any] = {}
-    chain, shares = otto_protocol.crypto.shuffle_proof.check_chain, otto_protocol.crypto.proofs.check_shares
-
-    def check_chain(x: Any, links: Any, rng: Any) -> Any:
-        new = [link for link in links if (x, link) not in known]
-        for link, valid in zip(new, chain(x, new, rng) if new else (), strict=True):
-            known[x, link] = valid
-        return tuple(known[x, link] for link in links)
-
-    def check_shares(key: Any, bases: Any, points: Any, proof: bytes, context: bytes) -> bool:
-        place = (key, tuple(bases), tuple(points), proof, context)
-        if place not in known:
-            known[place] = shares(key, bases, points, proof, context)
-        return bool(known[place])
-
-    with (
-        mock.patch.object(otto_protocol.crypto.shuffle_proof, "check_chain", check_chain),
-        mock.patch.object(otto_protocol.crypto.proofs, "check_shares", check_shares),
-        mock.patch.object(otto_protocol.crypto.heal, "check_shares", check_shares),
-    ):
-        yield
 
 
 def check_order(before: Replica, after: Replica) -> None:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Self
 
 import pytest
@@ -15,13 +15,7 @@ from otto_protocol.lab import Chooser
 from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.session import Outgoing
 from tests.protocol.lab_games import eager
-from tests.protocol.losing_tables import BIG, LosingTable, checked_once
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _checked_once() -> Iterator[None]:
-    with checked_once():
-        yield
+from tests.protocol.losing_tables import BIG, LosingTable
 
 
 class Mortal(LosingTable):
