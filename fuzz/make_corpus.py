@@ -53,7 +53,18 @@ def examples() -> dict[str, list[bytes]]:
     identity = IdentityKey.generate(Drbg(b"corpus identity"))
     lobby = Lobby(identity, "Ann", bytes(16), rules=TableRules())
     start = lab.start
-    advert = Advert(identity.public, bytes(6), "Ann", bytes(16), "Ann's table", 1, 8, True, False, 47701)
+    advert = Advert(
+        key=identity.public,
+        nonce=bytes(6),
+        name="Ann",
+        table=bytes(16),
+        title="Ann's table",
+        seated=1,
+        seats=8,
+        pinned=True,
+        playing=False,
+        port=47701,
+    )
     record = b"\0".join(f"{key}={text}".encode() for key, text in txt_record(advert).items())
     return {
         "value": [b"\x93\x01\xc4\x01a\xa1b"],

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Never
 
 from otto_p2p import i18n
+from otto_p2p.exits import FAILED, INTERRUPTED, USAGE
 from otto_p2p.i18n import N_, _
 
 ARGPARSE = (
@@ -28,8 +29,6 @@ ARGPARSE = (
     N_("ignored explicit argument %r"),
 )
 """Texts of argparse, which translates them itself."""
-
-USAGE, FAILED, INTERRUPTED = 2, 1, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -109,6 +109,10 @@ class GameUpdate:
     live: tuple[int, ...]
     totals: tuple[int, ...]
     over: bool
+    place: tuple[int, int] = (
+        0,
+        0,
+    )  # view and step of the log: elsewhere the same decisions are another question
     happened: tuple[moves.Move, ...] = ()
     outcome: Outcome | None = None  # of the game that has just ended
     away: dict[int, str] = field(default_factory=dict)  # seat -> why it is not here ("silent", "left", ...)

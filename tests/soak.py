@@ -116,8 +116,8 @@ async def play(table: Table) -> None:
         if isinstance(update, GameUpdate):
             if update.view is None or not update.decisions:
                 decided = None
-            elif update.decisions != decided and update.phase is not MatchPhase.OVER:
-                decided = update.decisions
+            elif update.place != decided and update.phase is not MatchPhase.OVER:
+                decided = update.place
                 table.act(eager(update.view, update.decisions))
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import trio
 
+from otto_p2p.exits import INTERRUPTED
 from otto_p2p.i18n import _, ngettext
 from otto_p2p.net.addresses import parse_peer
 from otto_p2p.plain import plain
@@ -27,13 +28,12 @@ from otto_p2p.table.peer import Network, Screen, companions, run_peer
 from otto_p2p.table.settings import Settings
 from otto_p2p.updates import Controls, Update
 from otto_protocol.errors import LocalError
-from otto_protocol.limits import MAX_DECKS, MAX_SEATS
+from otto_protocol.limits import MAX_DECKS, MAX_SEATS, MIN_SEATS
 from otto_protocol.lobby.names import name_problem
 from otto_protocol.roster import MAX_NAME, TableRules
 from otto_protocol.rules import most_players
 
 STDIN, STDOUT = 0, 1
-INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 MAX_GAMES, MAX_TURN_SECONDS = 99, 3600
 
 
@@ -59,7 +59,7 @@ def checked(options: argparse.Namespace) -> Join:
     seats = _seats(options.players, options.bots, rules.decks)
     automatic = 0
     if options.auto:
-        automatic = options.players or options.bots + 1 if options.bots else options.players or 2
+        automatic = options.players or (options.bots + 1 if options.bots else 2)
     for text in options.peer:
         try:
             parse_peer(text)
@@ -103,7 +103,7 @@ def _grace(seconds: int) -> float:
 
 
 def _seats(players: int | None, bots: int, decks: int) -> int | None:
-    if players is not None and not 2 <= players <= MAX_SEATS:
+    if players is not None and not MIN_SEATS <= players <= MAX_SEATS:
         raise UsageError(_("Otto is for 2 to 10 players, not {n} (rule R2)").format(n=players))
     if not 0 <= bots < MAX_SEATS:
         raise UsageError(_("--bots is 0 to 9, not {n}").format(n=bots))

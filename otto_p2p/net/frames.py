@@ -46,6 +46,14 @@ class CloseReason(enum.IntEnum):
     LOST = 22  # the connection broke
 
 
+def close_reason(number: int, unknown: CloseReason) -> CloseReason:
+    """The reason that a peer has sent; `unknown` if it is none that this version knows."""
+    try:
+        return CloseReason(number)
+    except ValueError:
+        return unknown
+
+
 @dataclass(frozen=True, slots=True)
 class Hears:
     """`key` was heard `age` milliseconds ago by the sender of the beat."""
@@ -108,7 +116,7 @@ class Peers:
 
 @dataclass(frozen=True, slots=True)
 class Bye:
-    """The last frame on a link: a `Reason`."""
+    """The last frame on a link: a `CloseReason`."""
 
     reason: Annotated[int, Max(15)]
 

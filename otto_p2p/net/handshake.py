@@ -18,21 +18,21 @@ import contextlib
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Protocol
+from typing import Annotated
 
 import trio
 
-from otto_p2p.net.frames import CloseReason, Key
+from otto_p2p.net.frames import CloseReason, Key, close_reason
 from otto_p2p.net.streams import FrameStream, LinkError
 from otto_p2p.net.tls import Credentials, peer_fingerprint
 from otto_protocol.crypto.identity import verify
 from otto_protocol.encoding import Exactly, Max, pack, unpack
 from otto_protocol.errors import DecodeError
 from otto_protocol.hashing import Rng
+from otto_protocol.lobby.record import Signer
 
 MAGIC = b"otto-p2p"
 MAX_HELLO = 512  # bytes of a frame before the identities are proven
-HANDSHAKE_SECONDS = 10.0  # on a bad network a lost packet costs a second, or three
 
 _CLIENT = "link client"
 _SERVER = "link server"
@@ -40,17 +40,6 @@ _SERVER = "link server"
 Nonce = Annotated[bytes, Exactly(32)]
 Instance = Annotated[bytes, Exactly(16)]
 Signature = Annotated[bytes, Exactly(64)]
-
-
-class Signer(Protocol):
-    """What the handshake needs of an `IdentityKey`."""
-
-    @property
-    def public(self) -> bytes:
-        """The identity key, 32 bytes."""
-
-    def sign(self, tag: str, *parts: bytes) -> bytes:
-        """An Ed25519 signature, 64 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +144,7 @@ async def finish(half: Half) -> FrameStream:
         await half.frames.send([half.proof])
         verdict = unpack(Verdict, await half.frames.receive(MAX_HELLO))
         if verdict.reason != CloseReason.OK:
-            raise LinkError(_reason(verdict.reason), "refused")
+            raise LinkError(close_reason(verdict.reason, CloseReason.UNWANTED), "refused")
         return half.frames
     except DecodeError as error:
         await half.frames.aclose()
@@ -260,10 +249,3 @@ def _signed(
     version: int, fingerprint: bytes, hello: ClientHello, key: bytes, instance: bytes, nonce: bytes
 ) -> tuple[bytes, ...]:
     return (version.to_bytes(2, "big"), fingerprint, pack(hello), key, instance, nonce)
-
-
-def _reason(number: int) -> CloseReason:
-    try:
-        return CloseReason(number)
-    except ValueError:
-        return CloseReason.UNWANTED

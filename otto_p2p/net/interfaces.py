@@ -27,9 +27,9 @@ class InterfaceWatch:
         self._changed = trio.Event()
         self._problem: OSError | None = None
         self.present: tuple[Interface, ...] = ()
-        self._look()
+        self._read()
 
-    def _look(self) -> None:
+    def _read(self) -> None:
         try:
             self.present, self._problem = tuple(self._interfaces()), None
         except OSError as error:
@@ -45,16 +45,19 @@ class InterfaceWatch:
         """Where this machine can be dialled, best first."""
         return own_addresses(usable(self.present), port)
 
-    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Look again and again, in a worker: the system may take its time."""
-        task_status.started()
+    async def run(self) -> None:
+        """Look again and again."""
         while True:
             await trio.sleep(LOOK_SECONDS)
-            before = self.present
-            await trio.to_thread.run_sync(self._look)
-            if self.present != before:
-                self._changed.set()
-                self._changed = trio.Event()
+            await self.look()
+
+    async def look(self) -> None:
+        """Look now, in a worker: the system may take its time."""
+        before = self.present
+        await trio.to_thread.run_sync(self._read)
+        if self.present != before:
+            self._changed.set()
+            self._changed = trio.Event()
 
     async def follow(self, port: int, told: Callable[[tuple[Address, ...]], None]) -> None:
         """Tell where this machine can be dialled, now and whenever that changes."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import trio
 
 from otto_p2p.net.admission import Bucket
-from otto_p2p.net.frames import Beat, Bye, CloseReason, Frame, decode_frame
+from otto_p2p.net.frames import Beat, Bye, CloseReason, Frame, close_reason, decode_frame
 from otto_p2p.net.handshake import Peer
 from otto_p2p.net.streams import FrameStream, LinkError
 from otto_protocol.errors import DecodeError
@@ -33,7 +33,7 @@ class Timing:
     hearsay_retry: float = 30.0  # for a peer that others told of and that was never reached
     stagger: float = 0.25  # between the addresses of one peer
     grace: float = 1.5  # how long the higher key waits to be dialled before it dials itself
-    handshake: float = 10.0
+    handshake: float = 10.0  # on a bad network a lost packet costs a second, or three
     forget: float = 120.0  # how long a peer that cannot be reached is tried without new signs of it
     refuse: float = 5.0  # how long a peer that was dropped is not let in again
 
@@ -169,10 +169,8 @@ class Link:
                 # Waiting for the game to take a frame, or for a flood to ebb, is not the peer's silence.
                 self._busy = True
                 if isinstance(frame, Bye):
-                    self.end(
-                        CloseReason.LEFT if frame.reason == CloseReason.OK else _known(frame.reason),
-                        "goodbye",
-                    )
+                    reason = close_reason(frame.reason, CloseReason.LEFT)
+                    self.end(CloseReason.LEFT if reason is CloseReason.OK else reason, "goodbye")
                     return
                 if not self.protected:
                     wait = max(self._throttle_frames.take(), self._throttle_bytes.take(len(data)))
@@ -256,10 +254,3 @@ class Link:
             if (quiet > timing.silent) != self.silent:
                 self.silent = not self.silent
                 await self._on_silence(self, self.silent)
-
-
-def _known(number: int) -> CloseReason:
-    try:
-        return CloseReason(number)
-    except ValueError:
-        return CloseReason.LEFT

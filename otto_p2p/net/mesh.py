@@ -40,12 +40,13 @@ from otto_p2p.net.frames import (
     Peers,
     encode_frame,
 )
-from otto_p2p.net.handshake import Peer, Self, Signer
+from otto_p2p.net.handshake import Peer, Self
 from otto_p2p.net.link import Limits, Link, Timing
 from otto_p2p.net.listening import Door
 from otto_p2p.net.streams import Dial, FrameStream, LinkError, dial_tcp
 from otto_p2p.net.tls import Credentials, make_credentials
 from otto_protocol.hashing import Rng
+from otto_protocol.lobby.record import Signer
 from otto_protocol.roster import PROTOCOL_VERSION
 
 REMEMBERED_STRANGERS = 64

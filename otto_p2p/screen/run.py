@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 
+from otto_p2p.exits import INTERRUPTED
 from otto_p2p.screen.app import OttoApp
 from otto_p2p.screen.guest import Guest, Peer
 from otto_p2p.screen.options import Options
@@ -13,7 +14,6 @@ from otto_p2p.stdio import encoded
 from otto_protocol.hashing import Rng
 
 SWITCH_SECONDS = 0.0005
-INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 
 def run_screen(peer: Peer, options: Options, rng: Rng = os.urandom) -> int:

@@ -18,7 +18,7 @@ _NAME = "addresses"
 
 
 @dataclass(frozen=True, slots=True)
-class Whereabouts:
+class LastAddresses:
     """The addresses of one peer, "1.2.3.4:5" or "[v6]:5", best first."""
 
     key: Key
@@ -29,7 +29,7 @@ class Whereabouts:
 class Everybody:
     """What the journal keeps."""
 
-    people: Annotated[tuple[Whereabouts, ...], AtMost(MAX_SEATS)]
+    people: Annotated[tuple[LastAddresses, ...], AtMost(MAX_SEATS)]
 
 
 def noted(mesh: Mesh, keys: Iterable[bytes]) -> bytes:
@@ -40,7 +40,7 @@ def noted(mesh: Mesh, keys: Iterable[bytes]) -> bytes:
             # A scope is this machine's, and may be another one after a restart: it is looked up again then.
             places = [Address(a.host.partition("%")[0], a.port) for a in mesh.addresses(key)]
             texts = [text for text in dict.fromkeys(map(str, places)) if parse_hint(text) is not None]
-            people.append(Whereabouts(key, tuple(texts[:MAX_HINTS])))
+            people.append(LastAddresses(key, tuple(texts[:MAX_HINTS])))
     return pack(Everybody(tuple(people[:MAX_SEATS])))
 
 

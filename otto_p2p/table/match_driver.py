@@ -284,9 +284,8 @@ class MatchDriver:
 
     def _note_question(self) -> None:
         """The clock of a question runs from when it was shown."""
-        standing = self.standing
-        place = (standing.view, standing.step) if standing.game.decisions else None
-        self._deadlines.asked(place, trio.current_time())
+        game = self.standing.game
+        self._deadlines.asked(game.place if game.decisions else None, trio.current_time())
 
     def _on_progress(self) -> None:
         now = trio.current_time()

@@ -24,7 +24,7 @@ from otto_p2p.updates import Closed, Controls, GameUpdate, News, Update
 from otto_p2p.words import table_name
 from otto_protocol.lobby.record import MAX_ADDRESSES, Here, Stage
 from otto_protocol.roster import PROTOCOL_VERSION
-from otto_protocol.rules import SeatView, moves
+from otto_protocol.rules import SeatView
 
 ALONE_SECONDS = 10.0  # in the lobby, before it is said why that may be
 LEAVE_SECONDS = 5.0  # for companions to leave in good order
@@ -196,17 +196,17 @@ async def _leave_together(table: Table, owner: Table) -> None:
 
 async def play_by_itself(table: Controls, updates: trio.MemoryReceiveChannel[Update]) -> None:
     """The built-in player in place of a screen: decides at once, until the table is closed."""
-    decided: tuple[moves.Move, ...] = ()
+    decided: tuple[int, int] | None = None  # where the last question was asked
     async for update in updates:
         match update:
             case Closed():
                 return
-            case GameUpdate(view=SeatView() as view, decisions=decisions) if decisions:
-                if decisions != decided:
-                    decided = decisions
+            case GameUpdate(view=SeatView() as view, decisions=decisions, place=place) if decisions:
+                if place != decided:
+                    decided = place
                     table.act(bots.choose(view, decisions, os.urandom))
             case GameUpdate():
-                decided = ()
+                decided = None
 
 
 def companions(

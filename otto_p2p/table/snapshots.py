@@ -137,5 +137,6 @@ def game_update(session: Session) -> GameUpdate:
         live=replica.live,
         totals=replica.totals,
         over=session.over,
+        place=(replica.view, replica.step),
         memory_aid=roster.rules.memory_aid,
     )

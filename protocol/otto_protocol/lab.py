@@ -74,11 +74,11 @@ class Lab:
         self.deliver(seat, record.data, self.here)
 
     def store(self, seat: int, record: Record) -> None:
-        """Put what is new to a seat in its own records, as a journal does."""
+        """Put what is new to a seat in its own records, and wipe the note that it makes useless."""
+        self.records[seat].append((record.data, record.note))
         if record.forget:
             kept = self.records[seat]
             kept[:] = [(data, b"" if data == record.forget else note) for data, note in kept]
-        self.records[seat].append((record.data, record.note))
 
     def deliver(self, seat: int, data: bytes, to: Collection[int]) -> None:
         """Put bytes of a seat in the queues of others."""
@@ -151,14 +151,14 @@ class Lab:
         self.queues[seat].clear()
 
     def second(self, choose: Chooser | None = None) -> bool:
-        """A second in which nothing moves; afterwards everybody plays on. False if nothing came of it."""
-        before = self.knowledge()
+        """A second in which nothing moves; afterwards everybody plays on. False if nothing came of it but votes."""
+        progress, knowledge = self.progress(), self.knowledge()
         self.exchange()
         self.play(choose)
-        if self.knowledge() == before:
+        if self.knowledge() == knowledge:
             self.vote()
             self.play(choose)
-        moved = self.knowledge() != before
+        moved = self.progress() != progress
         self.quiet = 0 if moved else self.quiet + 1
         return moved
 
@@ -178,11 +178,12 @@ class Lab:
         session, others = self.sessions[seat], [self.sessions[one] for one in self.here if one != seat]
         return session.over or session.out or (bool(others) and all(seat in one.convicted for one in others))
 
-    def exchange(self) -> None:
-        """All tell each other what they hold."""
-        for seat in self.here:
+    def exchange(self, seats: Sequence[int] | None = None) -> None:
+        """These seats (all of them unless given) tell each other what they hold."""
+        seats = self.here if seats is None else seats
+        for seat in seats:
             at = self.sessions[seat].replica
-            for other in self.here:
+            for other in seats:
                 if other != seat:
                     held = self.sessions[other].messages_since(at.view, at.step)
                     self.queues[seat].extend(held)
@@ -196,28 +197,29 @@ class Lab:
             self.flush(seat)
 
     def suspects(self, seat: int) -> set[int]:
-        """Whom a seat would go on without, now that nothing moves: convicts it votes about in any case."""
+        """Whom a seat would go on without, now that nothing moves.
+
+        Whoever is awaited now is silent: everybody else has said what there was to say. Next to a convict all
+        are silent, and ballots are all that is awaited.
+        """
         session = self.sessions[seat]
-        voters = {ballot.header.seat for ballot in session.log.view.ballots.all()}
         silent = set() if session.accused() else set(session.awaited())
+        voters = {ballot.header.seat for ballot in session.log.view.ballots.all()}
         if voters and self.quiet > 1:
-            silent |= set(session.replica.live)
-        return silent - voters - {seat} | self.gone
+            silent |= set(session.replica.live) - voters
+        return silent - {seat} | self.gone
+
+    def progress(self) -> list[object]:
+        """What changes when the match goes on, or somebody is convicted."""
+        return [
+            (one.replica.view, one.replica.digest, sorted(one.spoken()), sorted(one.convicted), one.out)
+            for one in (self.sessions[seat] for seat in self.here)
+        ]
 
     def knowledge(self) -> list[object]:
-        """What changes when somebody learns something."""
-        return [
-            (
-                s.replica.view,
-                s.replica.digest,
-                sorted(s.spoken()),
-                sorted(s.convicted),
-                s.out,
-                s.log.view.ballots.all(),
-                sorted(s.log.leaves),
-            )
-            for s in (self.sessions[seat] for seat in self.here)
-        ]
+        """What changes when somebody learns something: ballots, too."""
+        logs = [self.sessions[seat].log for seat in self.here]
+        return [*self.progress(), *((log.view.ballots.all(), sorted(log.leaves)) for log in logs)]
 
     # -- what came of it -----------------------------------------------------------------------------
 

@@ -12,7 +12,6 @@ from otto_protocol.crypto.group import G, add, decode_point, neg
 from otto_protocol.match import heal_steps
 from otto_protocol.match import messages as m
 from otto_protocol.match.effects import Purpose
-from otto_protocol.match.speaker import Note
 from tests.adversary.cheats_keys import RNG, dropped, duplicate, flipped, mul_base, replaced
 from tests.adversary.harness import A, Cheat, E, Sent, Silent, Table, cheat, instead
 
@@ -144,18 +143,18 @@ class OldRaise(Cheat):
 
     old: m.Raise | None = None
 
-    def body(self, table: Table, body: m.Body, note: Note | None) -> tuple[m.Body, Note | None]:
+    def body(self, table: Table, body: m.Body) -> m.Body:
         if isinstance(body, m.Raise):
             if self.old is None:
                 self.old = body
             else:
                 self.done = True
-                return self.old, note
-        return body, note
+                return self.old
+        return body
 
     def tick(self, table: Table) -> Iterable[Sent]:
         if self.old is not None and 3 not in table.gone:
-            table.leave(table.sessions[3])
+            table.leave(3)
         return []
 
 
@@ -163,13 +162,13 @@ class HealDeck(Cheat):
     def __init__(self, change: Callable[..., None]) -> None:
         self.change = change
 
-    def body(self, table: Table, body: m.Body, note: Note | None) -> tuple[m.Body, Note | None]:
+    def body(self, table: Table, body: m.Body) -> m.Body:
         if isinstance(body, m.Shuffle) and not self.done:
             self.done = True
             deck = list(decode_deck(body.deck))
             self.change(deck, table.me.replica.joint_key)
-            return m.Shuffle(encode_deck(tuple(deck))), None
-        return body, note
+            return m.Shuffle(encode_deck(tuple(deck)))
+        return body
 
 
 for _id, _title, _rule, _spoil in (

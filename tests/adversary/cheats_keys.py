@@ -15,7 +15,6 @@ from otto_protocol.encoding import encode, pack
 from otto_protocol.hashing import Drbg
 from otto_protocol.match import messages as m
 from otto_protocol.match.effects import Purpose
-from otto_protocol.match.speaker import Note
 from tests.adversary.harness import A, Cheat, E, Instead, Sent, Silent, Table, cheat, instead
 
 RNG = Drbg(b"a cheat's own randomness")
@@ -38,19 +37,17 @@ class WrongKey(Cheat):
         self.make = make
         self.made: m.KeyOpen | None = None
 
-    def body(self, table: Table, body: m.Body, note: Note | None) -> tuple[m.Body, Note | None]:
+    def body(self, table: Table, body: m.Body) -> m.Body:
         replica, honest = table.me.replica, table.me.speaker.key_open
         if isinstance(body, m.KeyCommit):
             assert honest is not None
             self.made = self.make(table, honest)
             content = self.made.committed()
-            return m.KeyCommit(
-                commit(replica.context(Purpose.KEY, table.me.seat), content, self.made.nonce)
-            ), None
+            return m.KeyCommit(commit(replica.context(Purpose.KEY, table.me.seat), content, self.made.nonce))
         if isinstance(body, m.KeyOpen) and self.made is not None:
             self.done = True
-            return self.made, None
-        return body, note
+            return self.made
+        return body
 
 
 def others(table: Table) -> list[m.KeyOpen]:
@@ -64,15 +61,15 @@ def fresh(_table: Table) -> int:
 
 @cheat("5", "copy another's commitment", E, "P4", start="key commit", who=fresh)
 class CopiedCommitment(Cheat):
-    def body(self, table: Table, body: m.Body, note: Note | None) -> tuple[m.Body, Note | None]:
+    def body(self, table: Table, body: m.Body) -> m.Body:
         if isinstance(body, m.KeyCommit):
             copied = next(one.message.body for one in table.me.spoken().values())
             assert isinstance(copied, m.KeyCommit)
-            return copied, None
+            return copied
         if isinstance(body, m.KeyOpen):
             self.done = True
-            return others(table)[0], None
-        return body, note
+            return others(table)[0]
+        return body
 
 
 @instead("6", "open another key than the committed one", E, "P4", start="key open", kind=m.KeyOpen)
@@ -135,7 +132,7 @@ for _number, _title, _make in (
 
 def signed_content(table: Table, content: bytes) -> bytes:
     """Wire bytes of any content, signed by the cheating seat."""
-    identity, match = table.lab.identities[table.cheater or 0], table.me.replica.match
+    identity, match = table.identities[table.cheater or 0], table.me.replica.match
     signature = identity.sign(m.SIGNATURE_TAG, match, content)
     return pack(m.Signed(table.cheater or 0, content, signature))
 
@@ -172,13 +169,13 @@ class Deck(Cheat):
     def __init__(self, change: Callable[[list[tuple[Point, Point]], Point], None]) -> None:
         self.change = change
 
-    def body(self, table: Table, body: m.Body, note: Note | None) -> tuple[m.Body, Note | None]:
+    def body(self, table: Table, body: m.Body) -> m.Body:
         if isinstance(body, m.Shuffle) and not self.done:
             self.done = True
             deck = list(decode_deck(body.deck))
             self.change(deck, table.me.replica.joint_key)
-            return m.Shuffle(encode_deck(tuple(deck))), None
-        return body, note
+            return m.Shuffle(encode_deck(tuple(deck)))
+        return body
 
 
 def shifted(entry: tuple[Point, Point], r: int, x: Point) -> tuple[Point, Point]:
@@ -229,18 +226,18 @@ class Proof(Cheat):
     def __init__(self, change: Callable[[Table, bytes], bytes]) -> None:
         self.change = change
 
-    def body(self, table: Table, body: m.Body, note: Note | None) -> tuple[m.Body, Note | None]:
+    def body(self, table: Table, body: m.Body) -> m.Body:
         if isinstance(body, m.ShuffleProof) and not self.done:
             self.done = True
-            return m.ShuffleProof(self.change(table, body.proof)), None
-        return body, note
+            return m.ShuffleProof(self.change(table, body.proof))
+        return body
 
 
 def elsewhere(table: Table, _proof: bytes) -> bytes:
     """A proof that would hold for this very shuffle, made by another seat."""
     speaker = table.me.speaker
-    assert speaker._witness is not None
-    _, before, after, witness = speaker._witness
+    assert speaker.witness is not None
+    _, before, after, witness = speaker.witness
     context = table.me.replica.context(Purpose.SHUFFLE, (table.me.seat + 1) % 3)
     return shuffle_proof.prove(before, after, table.me.replica.joint_key, witness, context, RNG)
 
@@ -283,12 +280,12 @@ class TwoProofs(Cheat):
     def __init__(self) -> None:
         self.bad = 0
 
-    def body(self, table: Table, body: m.Body, note: Note | None) -> tuple[m.Body, Note | None]:
+    def body(self, table: Table, body: m.Body) -> m.Body:
         if isinstance(body, m.ShuffleProof):
             self.bad += 1
             self.done = self.bad == 2
-            return m.ShuffleProof(flipped(body.proof)), None
-        return body, note
+            return m.ShuffleProof(flipped(body.proof))
+        return body
 
 
 class Forked(Instead):

@@ -10,7 +10,6 @@ from otto_protocol.crypto.commitments import commit
 from otto_protocol.hashing import tagged_hash
 from otto_protocol.match import messages as m
 from otto_protocol.match.effects import Purpose
-from otto_protocol.match.speaker import Note
 from otto_protocol.rules.cards import number
 from tests.adversary.harness import (
     A,
@@ -53,11 +52,11 @@ class Says(Cheat):
         self.said = kind
         self.change = change
 
-    def body(self, table: Table, body: m.Body, note: Note | None) -> tuple[m.Body, Note | None]:
+    def body(self, table: Table, body: m.Body) -> m.Body:
         if isinstance(body, self.said) and not self.done:
             self.done = True
-            return self.change(table, body), note
-        return body, note
+            return self.change(table, body)
+        return body
 
 
 def other_than(table: Table) -> int:
@@ -87,24 +86,24 @@ def doubled_choice(_table: Table, message: m.Message) -> m.Body:
 
 @cheat("28", "lead with another's card", E, "T6", start="lead", who=leader)
 class ForeignLead(Cheat):
-    def body(self, table: Table, body: m.Body, note: Note | None) -> tuple[m.Body, Note | None]:
+    def body(self, table: Table, body: m.Body) -> m.Body:
         foreign = hand(table, other_than(table))[0]
         if isinstance(body, m.Lead):
             context = table.me.replica.context(Purpose.LEAD, table.me.seat)
-            return m.Lead(body.number, commit(context, foreign.to_bytes(4, "big"), NONCE)), note
+            return m.Lead(body.number, commit(context, foreign.to_bytes(4, "big"), NONCE))
         if isinstance(body, m.OpenLead):
             self.done = True
-            return m.OpenLead(foreign, NONCE, body.opening), note
-        return body, note
+            return m.OpenLead(foreign, NONCE, body.opening)
+        return body
 
 
 @cheat("29", "a false number", E, "R4", start="lead", who=leader)
 class FalseNumber(Cheat):
-    def body(self, table: Table, body: m.Body, note: Note | None) -> tuple[m.Body, Note | None]:
+    def body(self, table: Table, body: m.Body) -> m.Body:
         if isinstance(body, m.Lead) and not self.done:
             self.done = True
-            return m.Lead((body.number + 1) % 10, body.commitment), note
-        return body, note
+            return m.Lead((body.number + 1) % 10, body.commitment)
+        return body
 
 
 def another_lead(table: Table, body: m.Body) -> m.Body:
@@ -283,15 +282,15 @@ cheat("x22", "withhold the duel card", A, start="duel-open", kind=m.OpenDuel, pl
 
 @cheat("45b", "Otto with a mixed collection", E, "R14", start="choose", who=lambda _: 1)
 class MixedOtto(Cheat):
-    def body(self, table: Table, body: m.Body, note: Note | None) -> tuple[m.Body, Note | None]:
+    def body(self, table: Table, body: m.Body) -> m.Body:
         if isinstance(body, m.Choose):
-            return m.Choose(body.commitment, hand(table)[:8]), note
+            return m.Choose(body.commitment, hand(table)[:8])
         if isinstance(body, m.OttoCommit | m.GoOn) and not self.done:
             self.done = True
             promised = table.me.speaker.promised[Purpose.NUMBER]
             slots = table.me.replica.play.collections[table.me.seat]
-            return m.Otto(b"", promised.value, promised.nonce, (), opening(table, *slots)), None
-        return body, note
+            return m.Otto(b"", promised.value, promised.nonce, (), opening(table, *slots))
+        return body
 
 
 @instead("46", "a bonus card twice", E, "R14", start="otto", kind=m.Otto)
@@ -320,12 +319,12 @@ def false_bonus(table: Table, message: m.Message) -> m.Body:
 
 @cheat("47", "a mixed collection at the end", X, start="choose", who=lambda _: 1, ends="play")
 class MixedScore(Cheat):
-    def body(self, table: Table, body: m.Body, note: Note | None) -> tuple[m.Body, Note | None]:
+    def body(self, table: Table, body: m.Body) -> m.Body:
         if isinstance(body, m.Choose):
             self.done = True
             numbers = {number(table.me.secret.cards[slot]): slot for slot in hand(table)}
-            return m.Choose(body.commitment, tuple(sorted(numbers.values()))[:3]), note
-        return body, note
+            return m.Choose(body.commitment, tuple(sorted(numbers.values()))[:3])
+        return body
 
     def after(self, table: Table) -> None:
         for session in table.honest():
@@ -411,7 +410,7 @@ class BogusLog(Cheat):
 def other_match(table: Table, message: m.Message) -> m.Message:
     header = dataclasses.replace(message.header, match=tagged_hash("another match"))
     content = m.content_of(header, message.body)
-    identity = table.lab.identities[message.header.seat]
+    identity = table.identities[message.header.seat]
     signature = identity.sign(m.SIGNATURE_TAG, message.header.match, content)
     return m.Message(header, message.body, m.Signed(header.seat, content, signature))
 
@@ -421,5 +420,5 @@ def other_seat(table: Table, message: m.Message) -> m.Message:
     seat = message.header.seat
     header = dataclasses.replace(message.header, seat=other_than(table))
     content = m.content_of(header, message.body)
-    signature = table.lab.identities[seat].sign(m.SIGNATURE_TAG, message.header.match, content)
+    signature = table.identities[seat].sign(m.SIGNATURE_TAG, message.header.match, content)
     return m.Message(header, message.body, m.Signed(seat, content, signature))

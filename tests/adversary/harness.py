@@ -7,21 +7,18 @@ they exchange all they have and vote, as peers on a network do.
 
 from __future__ import annotations
 
-import copy
 import enum
 import functools
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from otto_protocol.errors import DecodeError, PeerFault
+from otto_protocol.crypto.identity import IdentityKey
 from otto_protocol.hashing import Drbg
-from otto_protocol.lab import Chooser, Lab
+from otto_protocol.lab import PATIENCE, Chooser, Lab
 from otto_protocol.match import messages as m
 from otto_protocol.match.audit import Proven, Verified, audit, judge
 from otto_protocol.match.phases import BEFORE_DEAL, MatchPhase
 from otto_protocol.match.session import Convicted, Conviction, Outgoing, Session
-from otto_protocol.match.speaker import Note
 from otto_protocol.match.transcript import Transcript, dump, load
 from otto_protocol.roster import TableRules
 from otto_protocol.rules import moves
@@ -30,8 +27,6 @@ from otto_protocol.rules.legal import SeatView
 from tests.protocol.lab_games import duellist, eager, patient
 
 LIMIT = 20_000  # rounds of a table: more is a table that never comes to rest
-BACK = 8  # steps: who compares logs goes back so far
-VOTES = 12  # rounds of voting without any progress: the table is stuck
 
 
 class Verdict(enum.Enum):
@@ -65,9 +60,9 @@ class Cheat:
         """What the seat sends instead of `message`."""
         return [Sent(m.wire(message))]
 
-    def body(self, table: Table, body: m.Body, note: Note | None) -> tuple[m.Body, Note | None]:
+    def body(self, table: Scene, body: m.Body) -> m.Body:
         """What the seat's own session says and believes to have said, instead of `body`."""
-        return body, note
+        return body
 
     def begin(self, table: Table) -> Iterable[Sent]:
         """What the seat sends before anything else happens."""
@@ -107,28 +102,19 @@ class Told:
         return f"{self.number} {self.title}"
 
 
-@dataclass
-class Table:
-    """Sessions, the queues between them, and the seat that cheats (None: nobody does)."""
+class Scene:
+    """What a strategy sees and uses: the sessions, its own key, and the seat that cheats (None: nobody does)."""
 
-    lab: Lab
     sessions: list[Session]
-    choose: Chooser
-    cheat: Cheat = field(default_factory=Cheat)
-    cheater: int | None = None
-    culprits: set[int] = field(default_factory=set)  # the cheating seat and its accomplices
-    reporters: list[Session] = field(default_factory=list)  # the honest sessions when all was noticed
-    quiet: int = 0  # rounds of voting in which nothing came of it
-    meant: int = 0  # the seat that a special moment is about
-    done_step: int | None = None  # where the table stood when the cheat was over
-    kind: type | tuple[type, ...] | None = None
-    queues: list[deque[bytes]] = field(default_factory=list)
-    gone: set[int] = field(default_factory=set)  # processes that do not run any more
-    evidence: dict[tuple[int, int], Transcript] = field(default_factory=dict)  # (holder, accused)
-    convictions: dict[tuple[int, int], Conviction] = field(default_factory=dict)
-    wires: list[bytes] = field(default_factory=list)  # all that was ever sent
+    identities: list[IdentityKey]
+    gone: set[int]  # seats whose program does not run any more
 
-    # -- who is there --------------------------------------------------------------------------------
+    def enter(self, cheat: Cheat, kind: type | tuple[type, ...] | None = None) -> None:
+        """The strategy to be played, by whoever says something of `kind` first unless `corrupt` says who."""
+        self.cheat = cheat
+        self.kind = kind
+        self.cheater: int | None = None
+        self.culprits: set[int] = set()  # the cheating seat and its accomplices
 
     @property
     def me(self) -> Session:
@@ -143,196 +129,106 @@ class Table:
     def sign(self, header: m.Header, body: m.Body) -> m.Message:
         """A message signed with the cheating seat's key."""
         assert self.cheater is not None
-        return m.sign(self.lab.identities[self.cheater], header, body)
+        return m.sign(self.identities[self.cheater], header, body)
 
     def corrupt(self, seat: int, accomplices: int = 0) -> None:
         """This seat cheats from now on; so do some after it."""
         self.cheater = seat
         self.culprits = {(seat + n) % len(self.sessions) for n in range(accomplices + 1)}
         for one in self.culprits:
-            self._corrupt_session(self.sessions[one])
-
-    def _corrupt_session(self, session: Session) -> None:
-        honest_say = session._say
-
-        def say(body: m.Body, note: Note | None) -> None:
-            body, note = self.cheat.body(self, body, note)
-            try:
-                honest_say(body, note)
-            except PeerFault:  # it sees itself that this is a cheat: say it nevertheless
-                header = self.header(session)
-                message = m.sign(self.lab.identities[session.seat], header, body)
-                session._own[header.view, header.step] = message
-                session.outgoing.append(Outgoing(m.wire(message), b""))
-
-        session._say = say  # type: ignore[method-assign]
+            self.sessions[one].instead = lambda body: self.cheat.body(self, body)
 
     def header(self, session: Session | None = None) -> m.Header:
-        """The header of a message of the cheating seat where `session` stands (default: who is furthest)."""
+        """The header of a message of the cheating seat where `session` stands (default: whoever is furthest)."""
         assert self.cheater is not None
-        there = session or newest(self.honest())
-        seat = session.seat if session is not None and session.seat in self.culprits else self.cheater
-        replica = there.replica
-        return m.Header(replica.match, replica.view, replica.step, seat, replica.digest)
+        replica = (session or newest(self.honest())).replica
+        return m.Header(replica.match, replica.view, replica.step, self.cheater, replica.digest)
+
+
+class Table(Lab, Scene):
+    """A table in memory with a cheating seat: when nothing moves, the honest exchange all they have and vote."""
+
+    def __init__(self, players: int, seed: str, choose: Chooser, decks: int) -> None:
+        super().__init__(players, Drbg(seed.encode()), TableRules(decks=decks))
+        self.enter(Cheat())
+        self.choose = choose
+        self.reporters: list[Session] = []  # the honest sessions when all was noticed
+        self.meant = 0  # the seat that a special moment is about
+        self.done_step: int | None = None  # where the table stood when the cheat was over
+        self.evidence: dict[tuple[int, int], Transcript] = {}  # (holder, accused)
+        self.convictions: dict[tuple[int, int], Conviction] = {}
+        self._until: Callable[[Session], bool] = lambda _: False
 
     def fork(self) -> Table:
         """A table that goes on from here by itself."""
-        return Table(
-            self.lab,
-            [_fork(session) for session in self.sessions],
-            self.choose,
-            queues=[deque(queue) for queue in self.queues],
-            gone=set(self.gone),
-            wires=list(self.wires),
-            meant=self.meant,
-        )
+        other = self.copy(Drbg(b"fork"))
+        other.evidence, other.convictions = dict(self.evidence), dict(self.convictions)
+        return other
 
-    # -- one thing after the other -------------------------------------------------------------------
+    @property
+    def here(self) -> list[int]:
+        """The seats that do something: not a cheating one that everybody has convicted."""
+        return [s.seat for s in self.sessions if s.seat not in self.gone and not self._is_caught(s)]
 
-    def deliver(self, sent: Sent, author: int) -> None:
-        """Put bytes in the queues of those they are meant for."""
-        self.wires.append(sent.data)
-        for seat, queue in enumerate(self.queues):
-            if seat != author and seat not in self.gone and (sent.to is None or seat in sent.to):
-                queue.append(sent.data)
-
-    def flush(self, session: Session) -> None:
-        """Send what a session has to send, through the cheat if it is the cheating seat's."""
-        for outgoing in session.take_outgoing():
-            message = m.parse_content(m.parse_signed(outgoing.data))
-            if self.cheater is None and self.kind is not None and isinstance(message.body, self.kind):
-                self.corrupt(session.seat)
-            if session.seat in self.culprits:
-                for sent in self.cheat.outgoing(self, message):
-                    self.deliver(sent, session.seat)
-            else:
-                self.deliver(Sent(outgoing.data), session.seat)
-
-    def activity(self, session: Session) -> bool:
-        """Let a session do one thing."""
-        queue = self.queues[session.seat]
-        if queue:
-            self.hear(session, queue.popleft())
-        elif session.work():
-            pass
-        elif decisions := session.decisions():
-            view = session.seat_view()
-            assert view is not None
-            session.act(self.choose(view, decisions))
-        else:
-            return False
-        self.flush(session)
-        return True
-
-    def hear(self, session: Session, data: bytes) -> None:
-        """Bytes arrive; what is no message of the match is dropped, as the network layer does."""
-        try:
-            session.receive(data)
-        except DecodeError:
-            return
-        self.note(session)
-
-    def note(self, session: Session) -> None:
-        """Keep the evidence that a session has just found."""
-        for event in session.take_events():
-            if isinstance(event, Convicted):
-                key = (session.seat, event.conviction.seat)
-                self.convictions[key] = event.conviction
-                self.evidence[key] = session.evidence(event.conviction)
-
-    def bustle(self, until: Callable[[Session], bool]) -> bool:
-        """Everybody does all there is to do, until this holds or nothing is left; False if there was nothing."""
-        moved = False
-        for _ in range(LIMIT):
-            busy = False
-            if self.reached(until):
-                return True
-            for sent in self.cheat.tick(self) if self.cheater is not None else ():
-                self.deliver(sent, self.cheater or 0)
-                busy = True
-            for session in self.sessions:
-                if session.seat in self.gone or self.is_caught(session):
-                    continue
-                busy |= self.activity(session)
-            if not busy:
-                return moved
-            moved = True
-        raise AssertionError("the table never comes to rest")
-
-    def is_caught(self, session: Session) -> bool:
-        """Whether this is the cheating seat, and everybody knows."""
+    def _is_caught(self, session: Session) -> bool:
         return session.seat in self.culprits and all(session.seat in s.convicted for s in self.honest())
 
-    def knowledge(self) -> list[object]:
-        """What changes when somebody honest learns something."""
-        return [
-            (
-                s.replica.view,
-                s.replica.digest,
-                sorted(s.spoken()),
-                sorted(s.convicted),
-                s.out,
-                s.ballots.all(),
-            )
-            for s in self.honest()
-        ]
+    def say(self, sent: Iterable[Sent], seat: int) -> bool:
+        """Deliver what the cheating seat sends; False if that is nothing."""
+        said = list(sent)
+        for one in said:
+            self.deliver(seat, one.data, range(len(self.sessions)) if one.to is None else one.to)
+        return bool(said)
 
-    def exchange(self) -> bool:
-        """All honest pairs tell each other all they have; True if somebody learnt something."""
-        before = self.knowledge()
-        for one in self.honest():
-            for other in self.honest():
-                if one is not other:
-                    for data in one.messages_since(other.replica.view, max(0, other.replica.step - BACK)):
-                        self.hear(other, data)
-                    self.flush(other)
-        return self.knowledge() != before
+    def send(self, seat: int, outgoing: Outgoing) -> None:
+        """Through the cheat, if it is the cheating seat's."""
+        message = m.parse_content(m.parse_signed(outgoing.data))
+        if self.cheater is None and self.kind is not None and isinstance(message.body, self.kind):
+            self.corrupt(seat)
+        if seat in self.culprits:
+            self.say(self.cheat.outgoing(self, message), seat)
+        else:
+            self.deliver(seat, outgoing.data, range(len(self.sessions)))
 
-    def vote(self) -> bool:
-        """Time goes by: who is waited for is suspected, and ballots are due."""
-        voted = False
-        for session in self.sessions:
-            if session.seat in self.gone or self.is_caught(session):
-                continue
-            silent = {seat for seat in self.culprits - {session.seat} if self.is_silent(session, seat)}
-            session.suspect(silent | self.gone)
-            voted |= session.vote(again=True)
-            while session.vote(again=False):
-                voted = True
-            self.note(session)
-            self.flush(session)
-        return voted
+    def flush(self, seat: int) -> None:
+        """Keep the evidence that the session has just found, and send what it has to say."""
+        session = self.sessions[seat]
+        for event in session.take_events():
+            if isinstance(event, Convicted):
+                key = (seat, event.conviction.seat)
+                self.convictions[key] = event.conviction
+                self.evidence[key] = session.evidence(event.conviction)
+        super().flush(seat)
 
-    def play(self, until: Callable[[Session], bool]) -> None:
-        """Go on until this holds at every honest session (or the session is out)."""
-        self.quiet = 0
+    def play(self, choose: Chooser | None = None) -> None:
+        """One after the other does one thing, until nothing is left to do or all that is waited for has come."""
         for _ in range(LIMIT):
-            if self.reached(until):
+            if self.reached():
                 return
-            before = self.knowledge()
-            if not (self.bustle(until) or self.exchange()):
-                self.vote()
-            self.quiet = 0 if self.knowledge() != before else self.quiet + 1
-            if self.quiet > VOTES:
+            busy = self.cheater is not None and self.say(self.cheat.tick(self), self.cheater)
+            busy |= any([self.turn_of(seat, choose or self.choose) for seat in self.here])
+            if not busy:
+                return
+        raise AssertionError("the table never comes to rest")
+
+    def exchange(self, seats: Sequence[int] | None = None) -> None:
+        """The honest ones tell each other what they hold."""
+        super().exchange([s.seat for s in self.honest()] if seats is None else seats)
+
+    def run(self, until: Callable[[Session], bool]) -> None:
+        """Go on until this holds at every honest session (or the session is out)."""
+        self._until, self.quiet = until, 0
+        self.play()
+        while not self.reached():
+            self.second()
+            if self.quiet > PATIENCE:
                 raise Stuck(self)
-        raise AssertionError("the table never comes to an end")
 
-    def is_silent(self, session: Session, seat: int) -> bool:
-        """Whether a seat owes a message while nothing moves, or a ballot."""
-        voters = {ballot.header.seat for ballot in session.ballots.all()}
-        return seat in session.awaited() or bool(voters and seat not in voters and self.quiet > 1)
-
-    def reached(self, until: Callable[[Session], bool]) -> bool:
-        """Whether this holds at every honest session."""
+    def reached(self) -> bool:
+        """Whether what is waited for holds at every honest session."""
         if self.cheat.done and self.done_step is None:
             self.done_step = max(s.replica.step for s in self.honest())
-        return all(until(s) or s.out for s in self.honest())
-
-    def leave(self, session: Session) -> None:
-        """A seat leaves the match in an orderly way."""
-        session.leave()
-        self.flush(session)
-        self.gone.add(session.seat)
+        return all(self._until(s) or s.out for s in self.honest())
 
 
 def newest(sessions: Iterable[Session]) -> Session:
@@ -351,23 +247,6 @@ class Stuck(AssertionError):
                 for s in table.honest()
             ]
         )
-
-
-def _fork(session: Session) -> Session:
-    """An independent copy: replicas and messages are never changed, only the containers are."""
-    other = copy.copy(session)
-    for name, value in vars(session).items():
-        if isinstance(value, list | dict | set):
-            setattr(other, name, copy.copy(value))
-    other._early = {place: dict(early) for place, early in session._early.items()}
-    other.speaker = copy.copy(session.speaker)
-    other.speaker.promised = dict(session.speaker.promised)
-    other._rng = other.speaker._rng = Drbg(b"fork %d" % session.seat)
-    other.ballots = copy.copy(session.ballots)
-    for name, value in vars(session.ballots).items():
-        if isinstance(value, list | dict | set):
-            setattr(other.ballots, name, copy.copy(value))
-    return other
 
 
 # -- moments of an honest game ---------------------------------------------------------------------------
@@ -431,8 +310,7 @@ def moments(players: int, player: str, loss: bool = False) -> dict[str, Table]:
     `loss`: one more player was there, and has left in the second turn.
     """
     seats = players + 1 if loss else players
-    lab = Lab(seats, Drbg(f"adversary {seats} {player}".encode()), TableRules(decks=1 if seats < 6 else 2))
-    table = Table(lab, lab.sessions, PLAYERS[player], queues=[deque() for _ in lab.sessions])
+    table = Table(seats, f"adversary {seats} {player}", PLAYERS[player], 1 if seats < 6 else 2)
     kept: dict[str, Table] = {}
     for _ in range(LIMIT):
         there = table.honest()
@@ -441,7 +319,7 @@ def moments(players: int, player: str, loss: bool = False) -> dict[str, Table]:
             return kept
         busy = False
         for session in there:
-            busy |= table.activity(session)
+            busy |= table.turn_of(session.seat, table.choose)
             # Whoever comes first to a step has not spoken in it, and nobody else has.
             for prefix in ("", *(f"{turn}: " for turn in (2, 4) if _turn(session) >= turn)):
                 if prefix + moment(session) not in kept:
@@ -453,7 +331,7 @@ def moments(players: int, player: str, loss: bool = False) -> dict[str, Table]:
                         kept[name] = table.fork()
                         kept[name].meant = seat
             if loss and moment(session) == "lead" and _turn(session) == 2 and not table.gone:
-                table.leave(table.sessions[seats - 1])
+                table.leave(seats - 1)
                 kept = {}
         if not busy:
             table.vote()
@@ -499,12 +377,11 @@ def play(told: Told, finish: bool = True) -> Played:
     table = moments(told.players, told.player, told.start.startswith("loss: "))[
         told.start.removeprefix("loss: ")
     ].fork()
-    table.cheat, table.kind = told.make(), told.kind
+    table.enter(told.make(), told.kind)
     if told.who is not None:
         table.corrupt(told.who(table), told.accomplices)
     view = table.sessions[0].replica.view
-    for sent in table.cheat.begin(table):
-        table.deliver(sent, table.cheater or 0)
+    table.say(table.cheat.begin(table), table.cheater or 0)
     COUNT.tried += 1
     try:
         played = _play(told, table, view, finish)
@@ -518,7 +395,7 @@ def play(told: Told, finish: bool = True) -> Played:
 
 
 def _play(told: Told, table: Table, view: int, finish: bool) -> Played:
-    table.play(lambda s: table.cheat.done and _settled(s, told, view, table))
+    table.run(lambda s: table.cheat.done and _settled(s, told, view, table))
     table.reporters = table.honest()
     assert table.cheat.done, "the cheat was never played"
     _check_blame(told, table)
@@ -543,7 +420,7 @@ def _settled(session: Session, told: Told, view: int, table: Table) -> bool:
         return False
     if not told.resumes:
         return True
-    begun = session._view_ends[-1] + 1
+    begun = next(r.step for r in (*session.history, replica) if r.view == replica.view)
     healing = (MatchPhase.HEAL_SHUFFLE, MatchPhase.HEAL_PROVE, MatchPhase.RAISE, MatchPhase.TAGS)
     steps = 3 if replica.phase in BEFORE_DEAL else 6
     return replica.phase not in healing and replica.step >= begun + steps
@@ -574,13 +451,13 @@ def _finish(told: Told, table: Table) -> Transcript | None:
         return None
     if told.ends == "leave":
         if told.verdict is X and not table.me.over:
-            table.leave(table.me)
-            table.play(lambda s: table.cheater not in s.replica.live or s.over)
+            table.leave(table.me.seat)
+            table.run(lambda s: table.cheater not in s.replica.live or s.over)
         while len(table.honest()) > 1 and not table.honest()[0].over:
-            table.leave(table.honest()[-1])
+            table.leave(table.honest()[-1].seat)
             left = len(table.honest())
-            table.play(lambda s, left=left: len(s.replica.live) == left or s.over)  # type: ignore[misc]
-    table.play(lambda s: s.over)
+            table.run(lambda s, left=left: len(s.replica.live) == left or s.over)  # type: ignore[misc]
+    table.run(lambda s: s.over)
     _agree(table)
     final = table.honest()[0].transcript()
     verdict = audit(load(dump(final)), Drbg(b"audit"))
@@ -665,11 +542,6 @@ def instead(
         return change
 
     return enter
-
-
-def move_body(table: Table, move: moves.Move) -> m.Body:
-    """The message for a move of the cheating seat, legal or not."""
-    return table.me.speaker.body_of(table.me.replica, move)[0]
 
 
 def opening(table: Table, *slots: int) -> m.Opening:

@@ -26,8 +26,7 @@ from otto_protocol.match import messages as m
 from otto_protocol.match.audit import Verified, audit
 from otto_protocol.match.session import Conviction, Session
 from otto_protocol.match.transcript import Transcript, load
-from tests.adversary.harness import Cheat, Sent, Told, Verdict, moment
-from tests.adversary.harness import Table as LabTable
+from tests.adversary.harness import Cheat, Scene, Sent, Told, Verdict, moment
 from tests.e2e.program import run
 from tests.net.tables import Peer, introduce, settings, until
 
@@ -44,14 +43,15 @@ BEFORE_DEAL = (
 )  # nothing is at stake yet: the others start again
 
 
-class OneSeat(LabTable):
+class OneSeat(Scene):
     """What a strategy of `harness` sees and uses, at one real peer: of the others it knows the seats only."""
 
     def __init__(self, peer: Peer, session: Session, told: Told, cheat: Cheat) -> None:
-        lab: Any = SimpleNamespace(identities={session.seat: peer.journal.identity})
-        sessions = [session] * len(session.start.roster.members)
-        super().__init__(lab, sessions, lambda _view, legal: legal[0], cheat)
-        self.peer, self.kind, self.cheater, self.culprits = peer, told.kind, session.seat, {session.seat}
+        identities: Any = {session.seat: peer.journal.identity}
+        self.sessions = [session] * len(session.start.roster.members)
+        self.identities, self.gone = identities, set()
+        self.enter(cheat, told.kind)
+        self.peer, self.cheater, self.culprits = peer, session.seat, {session.seat}
 
     def honest(self) -> list[Session]:
         others: list[Any] = [
@@ -64,7 +64,7 @@ class OneSeat(LabTable):
 
     def cheats(self) -> None:
         """From now on its session says what the strategy wants."""
-        self._corrupt_session(self.me)
+        self.me.instead = lambda body: self.cheat.body(self, body)
 
     def raw(self, data: bytes) -> None:
         """Bytes in place of a frame, on every link."""

@@ -39,7 +39,7 @@ def said() -> dict[str, tuple[Replica, int, m.Body]]:
     for player in ("eager", "duellist"):
         tables.append(moments(3, player)["over"])
     healing = moments(3, "eager", True)["tags"].fork()
-    healing.play(lambda session: session.replica.phase is MatchPhase.PLAY)
+    healing.run(lambda session: session.replica.phase is MatchPhase.PLAY)
     tables.append(healing)
     for table in tables:
         session = table.honest()[0]

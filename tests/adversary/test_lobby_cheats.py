@@ -152,7 +152,7 @@ def test_cheat_4_replay_a_ready_from_another_table() -> None:
 
 def test_cheat_4_a_certificate_with_a_signature_from_another_table() -> None:
     transcript = moments(3, "eager")["over"].sessions[0].transcript()
-    elsewhere = moments(4, "eager")["lead"].lab.start.signatures
+    elsewhere = moments(4, "eager")["lead"].start.signatures
     forged = dataclasses.replace(
         transcript,
         start=dataclasses.replace(

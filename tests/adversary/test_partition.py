@@ -22,10 +22,10 @@ def half(gone: frozenset[int], silent: bool) -> Table:
     """One side of the cut; the seat in between votes with it, and plays on with it or says nothing more."""
     table = moments(5, "eager")["lead"].fork()
     table.gone = set(gone)
-    table.play(lambda session: session.replica.view == 1)
+    table.run(lambda session: session.replica.view == 1)
     if silent:
         table.gone.add(BRIDGE)
-    table.play(lambda session: session.replica.phase is MatchPhase.PLAY or silent)
+    table.run(lambda session: session.replica.phase is MatchPhase.PLAY or silent)
     return table
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
 import select
@@ -13,6 +14,8 @@ import termios
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+from otto_p2p.cli import main
 
 COMMAND = Path(sys.executable).with_name("otto-p2p")
 PATIENCE = 120.0  # seconds for anything at all: a deadline ends a hang, it does not measure
@@ -37,6 +40,19 @@ def run(
         env=environment(),
         check=False,
     )
+
+
+def verified(transcript: Path) -> str:
+    """The final digest of a transcript that holds, as `otto-p2p verify` says it.
+
+    In this process: of the transcripts of one game, proofs and signatures are checked once.
+    """
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        status = main(["--lang", "en", "verify", str(transcript)])
+    digest = re.search(r"final digest ([0-9a-f]{64})", said.getvalue())
+    assert status == 0, said.getvalue()
+    assert digest is not None, said.getvalue()
+    return digest[1]
 
 
 class Terminal:

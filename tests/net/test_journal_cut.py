@@ -13,7 +13,7 @@ import random
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -23,7 +23,7 @@ from otto_p2p.storage.journal import Journal
 from otto_protocol.encoding import pack
 from otto_protocol.match.events import Record
 from otto_protocol.match.phases import MatchPhase
-from tests.protocol.losing_tables import BIG, LosingTable, checked_once
+from tests.protocol.losing_tables import BIG, LosingTable
 
 Records = list[tuple[bytes, bytes]]
 PAGE, FRAME, HEAD = 4096, 4096 + 24, 32  # of SQLite's database, and of its log
@@ -85,19 +85,18 @@ def copied(folder: Path, name: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Written]:
+def table(tmp_path_factory: pytest.TempPathFactory) -> Written:
     """A table of three that has begun to play; the journal was opened again then, so that its log is short."""
     folder = tmp_path_factory.mktemp("cut") / "identity"
-    with checked_once():
-        made = Written(3, "cut journal")
-        made.path, made.journal = folder, Journal(folder)
-        made.journal.begin(made.start.roster.match_id(), pack(made.start), made.seeds[0])
-        assert made.run(lambda now: all(one.replica.phase is MatchPhase.PLAY for one in now.sessions))
-        made.journal.close()
-        made.journal, made.own = Journal(folder), 0
-        assert made.run(lambda now: made.own >= CUT_AT)
-        made.journal.close()
-        yield made
+    made = Written(3, "cut journal")
+    made.path, made.journal = folder, Journal(folder)
+    made.journal.begin(made.start.roster.match_id(), pack(made.start), made.seeds[0])
+    assert made.run(lambda now: all(one.replica.phase is MatchPhase.PLAY for one in now.sessions))
+    made.journal.close()
+    made.journal, made.own = Journal(folder), 0
+    assert made.run(lambda now: made.own >= CUT_AT)
+    made.journal.close()
+    return made
 
 
 def given_back(folder: Path, match: bytes) -> Records | str:

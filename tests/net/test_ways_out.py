@@ -13,6 +13,7 @@ from trio.testing import MockClock
 
 from otto_p2p.net.frames import MatchMessage
 from otto_p2p.storage.journal import MatchState
+from otto_p2p.table.engine import SignLeave
 from otto_p2p.table.timing import TableTiming
 from otto_p2p.updates import Closed, News
 from otto_protocol.encoding import pack, unpack
@@ -135,7 +136,10 @@ async def test_whoever_leaves_after_a_match_waits_a_moment_for_others_to_have_it
     lan = VirtualLan()
     anna, bob = peers = [Peer(tmp_path, name, settings(name, 2, 0), lan) for name in NAMES[:2]]
     async with running(peers):
-        await until(lambda: anna.ended and bob.ended, 3000)
+        await until(lambda: all(peer.turn >= 1 for peer in peers))
+        assert bob.table.match is not None
+        bob.table.match.engine.poke(SignLeave())  # out of the match, but still there
+        await until(lambda: anna.ended)
         assert anna.ended is not None
         assert anna.ended.complete
         anna.table.lobby.lobby.has_gone_on = lambda roster, key: False  # type: ignore[method-assign]

@@ -7,19 +7,14 @@ looked at: a seat that signs two contents for one place fails the test at once.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Any
-from unittest import mock
+from collections.abc import Callable, Collection, Iterable
+from typing import Self
 
-import otto_protocol.crypto.heal
-import otto_protocol.crypto.proofs
-import otto_protocol.crypto.shuffle_proof
 from otto_protocol.crypto.group import add, mul_secret
 from otto_protocol.hashing import Drbg, random_below
-from otto_protocol.lab import Chooser, Lab
+from otto_protocol.lab import PATIENCE, Chooser, Lab
 from otto_protocol.match import messages as m
 from otto_protocol.match.audit import Verified, audit
 from otto_protocol.match.contradictions import contradiction
@@ -30,11 +25,11 @@ from otto_protocol.match.session import Session
 from otto_protocol.match.signed_points import card_under
 from otto_protocol.quorum import is_majority
 from otto_protocol.roster import TableRules
-from otto_protocol.rules.state import GamePhase, clockwise
+from otto_protocol.rules import GamePhase, clockwise
+from otto_protocol.rules.cards import deck_size
 from tests.protocol.lab_games import RNG, duellist
 
 BIG = os.environ.get("OTTO_BIG") == "1"
-PATIENCE = 14  # rounds of voting without any progress: the table waits
 
 Kind = str
 
@@ -54,7 +49,7 @@ def kind_of(session: Session) -> Kind:
 
 
 class LosingTable(Lab):
-    """A table of which seats get lost. `here` are the seats that hear each other."""
+    """A table of which seats get lost. `here` are the seats that hear somebody."""
 
     def __init__(self, players: int, seed: str, decks: int = 1, games: int = 1) -> None:
         super().__init__(players, Drbg(seed.encode()), TableRules(decks, games))
@@ -63,7 +58,7 @@ class LosingTable(Lab):
         self.watch: Callable[[], None] | None = None  # called whenever a seat has done something
         self.lost: list[bytes] = []  # what somebody should have heard, and did not
 
-    def fork(self, seed: str) -> LosingTable:
+    def fork(self, seed: str) -> Self:
         """The same table once more, to go on differently."""
         other = self.copy(Drbg(seed.encode()))
         other.watch, other.cuts, other.lost = None, list(self.cuts), list(self.lost)
@@ -96,10 +91,8 @@ class LosingTable(Lab):
         for queue in self.queues:
             queue.clear()
 
-    def leave(self, seat: int) -> None:
-        """The seat signs LEAVE and goes."""
-        self.sessions[seat].leave()
-        self.flush(seat)
+    def stop(self, seat: int) -> None:
+        """Nobody hears the seat any more."""
         self.cuts = [part - {seat} for part in self.cuts]
 
     def restart(self, seat: int, records: Iterable[tuple[bytes, bytes]] | None = None) -> None:
@@ -133,15 +126,15 @@ class LosingTable(Lab):
 
     def run(self, until: Callable[[LosingTable], bool], choose: Chooser = duellist) -> bool:
         """Play until this holds; False when nothing moves any more, whatever time passes."""
-        waiting, before = 0, self._progress()
+        waiting, before = 0, self._standing()
         while not until(self):
             if self._busy(choose):
                 continue
-            now = self._progress()
+            now = self._standing()
             waiting, before = (0 if now != before else waiting + 1), now
             if waiting > PATIENCE:
                 return False
-            self.second()
+            self.pass_time()
         return True
 
     def _busy(self, choose: Chooser) -> bool:
@@ -155,10 +148,10 @@ class LosingTable(Lab):
                 busy = True
         return busy or any(self.turn_of(seat, choose) for seat in here)
 
-    def _progress(self) -> object:
+    def _standing(self) -> object:
         return [(one.replica.view, one.replica.step, len(one.spoken()), one.out) for one in self.sessions]
 
-    def second(self) -> None:
+    def pass_time(self) -> None:
         """A second goes by: peers vote, and tell each other what they hold."""
         for part in self.cuts:
             there = [seat for seat in sorted(part) if not self.sessions[seat].out]
@@ -215,45 +208,19 @@ class LosingTable(Lab):
         state = replica.play
         slots = [*state.pile, *(s for row in (*state.hands, *state.collections) for s in row)]
         assert len(slots) == len(set(slots))
-        assert len(slots) + len(state.spent) == 76 * state.decks
+        assert len(slots) + len(state.spent) == deck_size(state.decks)
         ids = [*state.spent, *(self._opened(replica, slot) for slot in state.pile)]
         for seat, (hand, collection) in enumerate(zip(state.hands, state.collections, strict=True)):
             if (hand or collection) and seat in replica.live:
                 cards = self.sessions[seat].secret.cards
                 ids += [cards[slot] for slot in (*hand, *collection)]
-        assert sorted(ids) == list(range(76 * state.decks))
+        assert sorted(ids) == list(range(deck_size(state.decks)))
 
     def _opened(self, replica: Replica, slot: int) -> int:
         a, b = replica.pile[slot]
         share = add(*(mul_secret(self.sessions[seat].speaker.key, a) for seat in replica.live))
         assert share is not None
         return card_under((a, b), share)
-
-
-@contextlib.contextmanager
-def checked_once() -> Iterator[None]:
-    """Within this block a proof is verified once in the process, not once at each seat: all get the same."""
-    known: dict[object, Any] = {}
-    chain, shares = otto_protocol.crypto.shuffle_proof.check_chain, otto_protocol.crypto.proofs.check_shares
-
-    def check_chain(x: Any, links: Any, rng: Any) -> Any:
-        new = [link for link in links if (x, link) not in known]
-        for link, valid in zip(new, chain(x, new, rng) if new else (), strict=True):
-            known[x, link] = valid
-        return tuple(known[x, link] for link in links)
-
-    def check_shares(key: Any, bases: Any, points: Any, proof: bytes, context: bytes) -> bool:
-        place = (key, tuple(bases), tuple(points), proof, context)
-        if place not in known:
-            known[place] = shares(key, bases, points, proof, context)
-        return bool(known[place])
-
-    with (
-        mock.patch.object(otto_protocol.crypto.shuffle_proof, "check_chain", check_chain),
-        mock.patch.object(otto_protocol.crypto.proofs, "check_shares", check_shares),
-        mock.patch.object(otto_protocol.crypto.heal, "check_shares", check_shares),
-    ):
-        yield
 
 
 def check_order(before: Replica, after: Replica) -> None:

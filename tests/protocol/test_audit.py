@@ -16,7 +16,6 @@ from otto_protocol.match.audit import Failed, Unfinished, Verdict, Verified, aud
 from otto_protocol.match.transcript import MAGIC, Transcript, UnknownVersion, dump, load
 from otto_protocol.roster import PROTOCOL_VERSION, Member
 from tests.protocol.lab_games import RNG, played
-from tests.protocol.losing_tables import checked_once
 
 SEED = "a"  # of a short game of two
 SAMPLES = 300
@@ -61,6 +60,7 @@ def said_otherwise(number: int, body: m.Body, **header: object) -> Transcript:
     return with_messages(*messages)
 
 
+@pytest.mark.anew
 def test_an_honest_transcript_holds() -> None:
     verdict = audit(load(dump(transcript())), RNG)
     assert isinstance(verdict, Verified)
@@ -69,6 +69,7 @@ def test_an_honest_transcript_holds() -> None:
     assert (verdict.results, verdict.totals) == (replica.results, replica.totals)
 
 
+@pytest.mark.anew
 def test_the_verdict_does_not_depend_on_the_randomness_of_the_verifier() -> None:
     assert audit(transcript(), Drbg(b"one")) == audit(transcript(), Drbg(b"other"))
 
@@ -85,15 +86,14 @@ def test_no_single_byte_can_change() -> None:
     data = dump(transcript())
     rng = Drbg(b"which bytes")
     blamed = []
-    with checked_once():  # proofs before the changed byte
-        for sample in range(SAMPLES):
-            at = sample * len(data) // SAMPLES + random_below(len(data) // SAMPLES, rng)
-            changed = bytearray(data)
-            changed[at] ^= 1 << random_below(8, rng)
-            verdict = judged(bytes(changed))
-            assert isinstance(verdict, str | Failed), at
-            if isinstance(verdict, Failed):
-                blamed.append(verdict.seat)
+    for sample in range(SAMPLES):
+        at = sample * len(data) // SAMPLES + random_below(len(data) // SAMPLES, rng)
+        changed = bytearray(data)
+        changed[at] ^= 1 << random_below(8, rng)
+        verdict = judged(bytes(changed))
+        assert isinstance(verdict, str | Failed), at
+        if isinstance(verdict, Failed):
+            blamed.append(verdict.seat)
     assert len(blamed) > SAMPLES // 2
     assert set(blamed) == {None}  # a changed file is no seat's doing
 

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from otto_protocol.crypto.commitments import check, commit
 
+pytestmark = pytest.mark.anew
+
 nonces = st.binary(min_size=32, max_size=32)
 openings = st.tuples(st.binary(max_size=6), st.binary(max_size=6), nonces)
 

@@ -14,6 +14,8 @@ from otto_protocol.crypto.group import G, Point, Q, add, mul, mul_base_secret, m
 from otto_protocol.crypto.proofs import check_key, check_shares, prove_key, prove_shares
 from otto_protocol.hashing import Drbg
 
+pytestmark = pytest.mark.anew
+
 CONTEXT = b"game, view, epoch"
 
 

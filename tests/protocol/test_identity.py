@@ -12,6 +12,8 @@ from otto_protocol.crypto.identity import IdentityKey, fingerprint, parsed, veri
 from otto_protocol.errors import DecodeError
 from otto_protocol.hashing import Drbg, tagged_hash
 
+pytestmark = pytest.mark.anew
+
 P = 2**255 - 19
 L = 2**252 + 27742317777372353535851937790883648493
 D = -121665 * pow(121666, -1, P) % P

@@ -15,6 +15,8 @@ from otto_protocol.errors import DecodeError
 from otto_protocol.hashing import Drbg
 from otto_protocol.match import messages as m
 
+pytestmark = pytest.mark.anew
+
 IDENTITY = IdentityKey.generate(Drbg(b"author"))
 HEADER = m.Header(bytes(32), 0, 7, 3, bytes([1]) * 32)
 

@@ -26,6 +26,8 @@ from otto_protocol.crypto.group import (
 from otto_protocol.crypto.proofs import check_key, check_shares, prove_key, prove_shares
 from otto_protocol.hashing import Drbg
 
+pytestmark = pytest.mark.anew
+
 x = random_scalar(Drbg(b"x"))
 X = mul_base_secret(x)
 OTHER = mul_base_secret(random_scalar(Drbg(b"other")))

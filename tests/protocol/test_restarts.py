@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from typing import Self
 
 import pytest
 
@@ -14,13 +15,7 @@ from otto_protocol.lab import Chooser
 from otto_protocol.match.events import Record
 from otto_protocol.match.phases import MatchPhase
 from tests.protocol.lab_games import eager
-from tests.protocol.losing_tables import BIG, LosingTable, checked_once
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _checked_once() -> Iterator[None]:
-    with checked_once():
-        yield
+from tests.protocol.losing_tables import BIG, LosingTable
 
 
 class Mortal(LosingTable):
@@ -162,9 +157,8 @@ class Watched(LosingTable):
         if seat == self.watched:
             self.points.append(self.fork(f"write {len(self.records[seat])}"))
 
-    def fork(self, seed: str) -> LosingTable:
+    def fork(self, seed: str) -> Self:
         other = super().fork(seed)
-        assert isinstance(other, Watched)
         other.watched = -1
         return other
 

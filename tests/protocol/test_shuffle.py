@@ -38,6 +38,8 @@ from otto_protocol.crypto.shuffle import Witness
 from otto_protocol.errors import LocalError
 from otto_protocol.hashing import Drbg
 
+pytestmark = pytest.mark.anew
+
 x = random_scalar(Drbg(b"joint key"))
 X = mul_base_secret(x)
 CONTEXT = b"table, game, seat"

@@ -19,6 +19,8 @@ from otto_protocol.errors import DecodeError
 from otto_protocol.hashing import Drbg, tagged_hash
 from otto_protocol.match import messages
 
+pytestmark = pytest.mark.anew
+
 FOLDER = Path(__file__).parents[2] / "protocol" / "vectors"
 FILES = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))}
 Vector = dict[str, Any]

@@ -52,7 +52,7 @@ class Speaker:
         self.key_open: m.KeyOpen | None = None
         self._seed = seed
         self._rng = rng
-        self._witness: tuple[bytes, Deck, Deck, shuffle_proof.Witness] | None = None
+        self.witness: tuple[bytes, Deck, Deck, shuffle_proof.Witness] | None = None
         self._proof: tuple[bytes, bytes] | None = None
 
     def copy(self, rng: Rng | None = None) -> Speaker:
@@ -70,7 +70,7 @@ class Speaker:
 
     def drop_shuffle(self) -> None:
         """Forget a shuffle under way; its secrets are never used again."""
-        self._witness = self._proof = None
+        self.witness = self._proof = None
 
     def body_of(self, place: Place, move: moves.Move) -> tuple[m.Body, Note | None]:
         """The message of a decision, and the note to keep with it."""
@@ -150,7 +150,7 @@ class Speaker:
             case MatchPhase.SHUFFLE | MatchPhase.RESHUFFLE | MatchPhase.HEAL_SHUFFLE:
                 context = place.context(Purpose.SHUFFLE, self.seat)
                 deck, witness = self._shuffle(place, place.deck, context)
-                self._witness = (context, place.deck, deck, witness)
+                self.witness = (context, place.deck, deck, witness)
                 return m.Shuffle(encode_deck(deck))
             case MatchPhase.PROVE | MatchPhase.REPROVE:
                 return m.ShuffleProof(self._own_proof(place))
@@ -176,9 +176,9 @@ class Speaker:
 
     def prepare_proof(self, place: Place) -> bool:
         """Prove the own shuffle while the others still shuffle."""
-        if self._witness is None or self._proof is not None:
+        if self.witness is None or self._proof is not None:
             return False
-        context, before, after, witness = self._witness
+        context, before, after, witness = self.witness
         rng = Drbg(tagged_hash("shuffle proof", self._seed, context))
         self._proof = (context, shuffle_proof.prove(before, after, place.joint_key, witness, context, rng))
         return True
@@ -189,7 +189,7 @@ class Speaker:
             # After a restart: shuffle again, the same way.
             deck, witness = self._shuffle(place, made.before, made.context)
             assert deck == made.after
-            self._witness, self._proof = (made.context, made.before, deck, witness), None
+            self.witness, self._proof = (made.context, made.before, deck, witness), None
             self.prepare_proof(place)
         assert self._proof is not None
         return self._proof[1]
@@ -209,7 +209,7 @@ class Speaker:
         """What a new step means for our own secrets."""
         if place.phase is MatchPhase.KEY_COMMIT:
             self.secret, self.promised = Secret(), {}
-            self._witness = self._proof = None
+            self.witness = self._proof = None
             context = place.context(Purpose.KEY, self.seat)
             rng = Drbg(tagged_hash("game key", self._seed, context))
             self.key = random_scalar(rng)
@@ -217,7 +217,7 @@ class Speaker:
             possession = proofs.prove_key(self.key, key, context, rng)
             self.key_open = m.KeyOpen(rng(32), key.encode(), possession)
         if place.phase in (MatchPhase.DEAL, MatchPhase.DRAW):
-            self._witness = self._proof = None
+            self.witness = self._proof = None
         if place.state is not None and place.joint is not None:  # not the state of the game before
             self._learn(place)  # also between two draws of one turn, when the pile has to be shuffled
 
