@@ -13,7 +13,7 @@ from otto_protocol.match import heal_steps
 from otto_protocol.match import messages as m
 from otto_protocol.match.effects import Purpose
 from tests.adversary.cheats_keys import RNG, dropped, duplicate, flipped, mul_base, replaced
-from tests.adversary.harness import A, Cheat, E, Sent, Silent, Table, cheat, instead
+from tests.adversary.harness import A, Cheat, E, Sent, Silent, Table, cheat, instead, replica_at, standing
 
 HEAL = {"players": 3}
 
@@ -61,7 +61,7 @@ def raised_with(change: Callable[[Table, list[Ciphertext]], None]) -> Callable[[
     def changed(table: Table, message: m.Message) -> m.Body:
         session, body = table.me, message.body
         assert isinstance(body, m.Raise)
-        replica = next(r for r in (*session.history, session.replica) if r.step == message.header.step)
+        replica = replica_at(session, message.header.step)
         raised = [*decode_deck(body.pile), *decode_deck(body.hidden)]
         change(table, raised)
         size = len(replica.deck)
@@ -102,7 +102,7 @@ for _id, _title, _change in (
 def wrong_tag(table: Table, message: m.Message) -> m.Body:
     session, body = table.me, message.body
     assert isinstance(body, m.Tags)
-    replica = next(r for r in (*session.history, session.replica) if r.step == message.header.step)
+    replica = replica_at(session, message.header.step)
     bases = heal_steps.tag_bases(replica.heal_now, session.seat)
     data = mul_base(3).encode() + body.pile[33:]
     shares = [decode_point((data + body.hidden)[at : at + 33]) for at in range(0, 33 * len(bases), 33)]
@@ -122,11 +122,9 @@ class SecretsWatched(Silent):
 
     def after(self, table: Table) -> None:
         keys: list[bytes] = []
-        for step in table.honest()[0].log:
-            for signed in step:
-                body = m.parse_content(signed).body
-                if isinstance(body, m.HealProof):
-                    keys.append(body.key)
+        for message in standing(table.honest()[0]):
+            if isinstance(message.body, m.HealProof):
+                keys.append(message.body.key)
         assert len(keys) == 3 + 2, "two heals"
         assert len(set(keys)) == len(keys)
 

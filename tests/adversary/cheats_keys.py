@@ -15,7 +15,19 @@ from otto_protocol.encoding import encode, pack
 from otto_protocol.hashing import Drbg
 from otto_protocol.match import messages as m
 from otto_protocol.match.effects import Purpose
-from tests.adversary.harness import A, Cheat, E, Instead, Sent, Silent, Table, cheat, instead
+from tests.adversary.harness import (
+    A,
+    Cheat,
+    E,
+    Instead,
+    Sent,
+    Silent,
+    Table,
+    cheat,
+    instead,
+    replica_at,
+    standing,
+)
 
 RNG = Drbg(b"a cheat's own randomness")
 
@@ -320,8 +332,7 @@ def shares_with(change: Callable[[list[Point]], object]) -> Callable[[Table, m.M
         assert isinstance(body, m.Shares)
         shares = [decode_point(body.shares[at : at + 33]) for at in range(0, len(body.shares), 33)]
         change(shares)
-        past = next(replica for replica in reversed([*session.history, session.replica])
-                    if replica.step == message.header.step)  # fmt: skip
+        past = replica_at(session, message.header.step)
         bases = [past.pile[slot][0] for slot in past.slots_to_share(session.seat)]
         context = past.context(Purpose.SHARES, session.seat)
         if len(bases) != len(shares):
@@ -366,10 +377,9 @@ def swapped(_table: Table, message: m.Message) -> m.Body:
 def old_proof(table: Table, message: m.Message) -> m.Body:
     assert isinstance(message.body, m.Shares)
     dealt = next(
-        m.parse_content(signed).body
-        for step in table.me.log
-        for signed in step
-        if signed.seat == table.me.seat and isinstance(m.parse_content(signed).body, m.Shares)
+        one.body
+        for one in standing(table.me)
+        if one.header.seat == table.me.seat and isinstance(one.body, m.Shares)
     )
     assert isinstance(dealt, m.Shares)
     return m.Shares(message.body.shares, dealt.proof)

@@ -26,6 +26,8 @@ from tests.adversary.harness import (
     meant,
     newest,
     opening,
+    replica_at,
+    standing,
 )
 
 NONCE = bytes(range(32))
@@ -310,7 +312,7 @@ def false_bonus(table: Table, message: m.Message) -> m.Body:
     body = message.body
     assert isinstance(body, m.Otto)
     own, cards = body.number, table.me.secret.cards
-    past = table.me.history[-1] if table.me.replica.step != message.header.step else table.me.replica
+    past = replica_at(table.me, message.header.step)
     hidden = past.play.hands[table.me.seat]
     slot = next(slot for slot in hidden if abs(number(cards[slot]) - own) > 1)
     slots = tuple(sorted((*past.play.collections[table.me.seat], slot)))
@@ -370,7 +372,7 @@ class TwoTonguesToAll(TwoTongues):
 def other_answer(table: Table, message: m.Message) -> m.Body:
     session = table.me
     assert isinstance(message.body, m.Answer)
-    past = session.history[-1] if session.replica.step != message.header.step else session.replica
+    past = replica_at(session, message.header.step)
     legal = [slot for slot in past.play.hands[session.seat] if slot != message.body.slot]
     slot = next(slot for slot in legal if number(session.secret.cards[slot]) != past.play.said)
     return m.Answer(slot, session.speaker.opening(past, (slot,)))
@@ -403,7 +405,7 @@ class BogusLog(Cheat):
     def after(self, table: Table) -> None:
         assert self.said is not None
         for session in table.honest():
-            assert not any(self.said.signed in step for step in session.log)
+            assert self.said not in standing(session)
 
 
 @instead("x26", "a message of another match", E, "P15", start="answer", kind=m.Answer)

@@ -17,8 +17,11 @@ from otto_protocol.hashing import Drbg
 from otto_protocol.lab import PATIENCE, Chooser, Lab
 from otto_protocol.match import messages as m
 from otto_protocol.match.audit import Proven, Verified, audit, judge
+from otto_protocol.match.events import Convicted, Record
+from otto_protocol.match.log import Conviction
 from otto_protocol.match.phases import BEFORE_DEAL, MatchPhase
-from otto_protocol.match.session import Convicted, Conviction, Outgoing, Session
+from otto_protocol.match.replica import Replica
+from otto_protocol.match.session import Session
 from otto_protocol.match.transcript import Transcript, dump, load
 from otto_protocol.roster import TableRules
 from otto_protocol.rules import moves
@@ -180,15 +183,15 @@ class Table(Lab, Scene):
             self.deliver(seat, one.data, range(len(self.sessions)) if one.to is None else one.to)
         return bool(said)
 
-    def send(self, seat: int, outgoing: Outgoing) -> None:
+    def send(self, seat: int, record: Record) -> None:
         """Through the cheat, if it is the cheating seat's."""
-        message = m.parse_content(m.parse_signed(outgoing.data))
+        message = m.parse_content(m.parse_signed(record.data))
         if self.cheater is None and self.kind is not None and isinstance(message.body, self.kind):
             self.corrupt(seat)
         if seat in self.culprits:
             self.say(self.cheat.outgoing(self, message), seat)
         else:
-            self.deliver(seat, outgoing.data, range(len(self.sessions)))
+            self.deliver(seat, record.data, range(len(self.sessions)))
 
     def flush(self, seat: int) -> None:
         """Keep the evidence that the session has just found, and send what it has to say."""
@@ -229,6 +232,18 @@ class Table(Lab, Scene):
         if self.cheat.done and self.done_step is None:
             self.done_step = max(s.replica.step for s in self.honest())
         return all(self._until(s) or s.out for s in self.honest())
+
+
+def replica_at(session: Session, step: int) -> Replica:
+    """The replica at the start of the step at which a session stands, or of the one before."""
+    return next(node.replica for node in session.log.view.known.values() if node.replica.step == step)
+
+
+def standing(session: Session) -> Iterator[m.Message]:
+    """All messages that stand, as a session knows it."""
+    for step in (*session.log.steps, *(node.before for node in session.log.path[1:])):
+        yield from step
+    yield from (one.message for one in session.spoken().values())
 
 
 def newest(sessions: Iterable[Session]) -> Session:
@@ -420,7 +435,7 @@ def _settled(session: Session, told: Told, view: int, table: Table) -> bool:
         return False
     if not told.resumes:
         return True
-    begun = next(r.step for r in (*session.history, replica) if r.view == replica.view)
+    begun = session.log.view.first
     healing = (MatchPhase.HEAL_SHUFFLE, MatchPhase.HEAL_PROVE, MatchPhase.RAISE, MatchPhase.TAGS)
     steps = 3 if replica.phase in BEFORE_DEAL else 6
     return replica.phase not in healing and replica.step >= begun + steps

@@ -20,8 +20,9 @@ from otto_protocol.hashing import Drbg
 from otto_protocol.lab import Lab
 from otto_protocol.match import messages as m
 from otto_protocol.match.effects import Purpose
+from otto_protocol.match.events import Record
 from otto_protocol.match.phases import MatchPhase
-from otto_protocol.match.session import Outgoing, Session
+from otto_protocol.match.session import Session
 from otto_protocol.match.transcript import dump
 from otto_protocol.roster import TableRules
 from tests.protocol.lab_games import eager
@@ -37,11 +38,11 @@ class Tapped(Lab):
         self.wire: list[bytes] = []
         self.notes: list[bytes] = []
 
-    def send(self, seat: int, outgoing: Outgoing) -> None:
-        self.wire.append(outgoing.data)
+    def send(self, seat: int, record: Record) -> None:
+        self.wire.append(record.data)
         if seat != VICTIM:
-            self.notes.append(outgoing.note)
-        super().send(seat, outgoing)
+            self.notes.append(record.note)
+        super().send(seat, record)
 
 
 @functools.cache
@@ -54,13 +55,12 @@ def table(lost: bool) -> Tapped:
         replica = there[0].replica
         if lost and replica.phase is MatchPhase.PLAY and replica.play.turn == 2 and len(there) == 5:
             lab.sessions[4].leave()
-            lab.send(4, lab.sessions[4].take_outgoing()[0])
+            lab.flush(4)
             there = lab.sessions[:4]
         if not any(busy):
             for session in there:
-                session.vote(again=True)
-                for outgoing in session.take_outgoing():
-                    lab.send(session.seat, outgoing)
+                session.vote()
+                lab.flush(session.seat)
         if replica.phase is MatchPhase.PLAY and replica.play.turn == 5 and not replica.play.needs_pile:
             return lab
     raise AssertionError("the fifth turn does not come")

@@ -28,7 +28,7 @@ FREE = {
     "OttoCommit.commitment", "Lead.number", "Guess.colour", "Exchange.take", "Collect.slots", "Choose.slots",
     "Challenge.target",
 }  # fmt: skip
-VOTES = {"Ballot", "Leave"}
+BALLOTS = {"Ack", "Vote", "Enter", "Leave"}
 
 
 @functools.cache
@@ -42,23 +42,10 @@ def said() -> dict[str, tuple[Replica, int, m.Body]]:
     healing.run(lambda session: session.replica.phase is MatchPhase.PLAY)
     tables.append(healing)
     for table in tables:
-        session = table.honest()[0]
-        replica = Replica(session.start.roster)
-        spoken: dict[int, Spoken] = {}
-        for signed in (one for step in session.log[:250] for one in step):
-            message = m.parse_content(signed)
-            if isinstance(message.body, m.VOTES) or (message.header.view, message.header.step) != (
-                replica.view,
-                replica.step,
-            ):
-                break
-            found.setdefault(type(message.body).__name__, (replica, signed.seat, message.body))
-            spoken[signed.seat] = Spoken(message, replica.check(signed.seat, message.body))
-            if set(replica.awaited()) <= spoken.keys():
-                replica, spoken = replica.advance(spoken, RNG), {}
-        for past in session._past:
-            for seat, one in past.spoken.items():
-                found.setdefault(type(one.message.body).__name__, (past.replica, seat, one.message.body))
+        for step in recorded(table.honest()[0].transcript()):
+            if isinstance(step, Completed):
+                for seat, one in step.spoken.items():
+                    found.setdefault(type(one.message.body).__name__, (step.before, seat, one.message.body))
     return found
 
 
@@ -119,7 +106,7 @@ def refused(replica: Replica, seat: int, body: m.Body) -> str:
     return ""
 
 
-KINDS = [kind.__name__ for kind in m.KINDS if kind.__name__ not in VOTES]
+KINDS = [kind.__name__ for kind in m.KINDS if kind.__name__ not in BALLOTS]
 
 
 @pytest.mark.parametrize("kind", KINDS)

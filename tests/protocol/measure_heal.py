@@ -13,8 +13,8 @@ from collections import defaultdict
 from otto_protocol.crypto.group import G, mul
 from otto_protocol.hashing import random_below
 from otto_protocol.lab import Chooser
+from otto_protocol.match.events import Record
 from otto_protocol.match.phases import MatchPhase
-from otto_protocol.match.session import Outgoing
 from tests.protocol.lab_games import eager
 from tests.protocol.losing_tables import LosingTable
 
@@ -37,10 +37,10 @@ class Measured(LosingTable):
             self.cpu[replica.phase, replica.step, seat] += time.process_time() - began
         return done
 
-    def send(self, seat: int, outgoing: Outgoing) -> None:
+    def send(self, seat: int, record: Record) -> None:
         if self.sessions[seat].replica.view == 1:
-            self.bytes[seat] += len(outgoing.data)
-        super().send(seat, outgoing)
+            self.bytes[seat] += len(record.data)
+        super().send(seat, record)
 
 
 def multiplication() -> float:
