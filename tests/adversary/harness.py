@@ -1,32 +1,19 @@
-"""A table in memory with one cheating seat, and what must come of it.
-
-A cheat is a small strategy (`Cheat`) over an honest session: it sees what its session would send, and sends
-something else, to whom it likes, signed with its own key. The others are honest sessions; when nothing moves
-they exchange all they have and vote, as peers on a network do.
-"""
+"""Every cheat in one list, how it is played against honest sessions, and what must come of it."""
 
 from __future__ import annotations
 
 import enum
-import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from otto_protocol.crypto.identity import IdentityKey
 from otto_protocol.hashing import Drbg
-from otto_protocol.lab import PATIENCE, Chooser, Lab
 from otto_protocol.match import messages as m
 from otto_protocol.match.audit import Proven, Verified, audit, judge
 from otto_protocol.match.phases import BEFORE_DEAL, MatchPhase
-from otto_protocol.match.session import Convicted, Conviction, Outgoing, Session
+from otto_protocol.match.session import Session
 from otto_protocol.match.transcript import Transcript, dump, load
-from otto_protocol.roster import TableRules
-from otto_protocol.rules import moves
-from otto_protocol.rules.cards import number
-from otto_protocol.rules.legal import SeatView
-from tests.protocol.lab_games import duellist, eager, patient
-
-LIMIT = 20_000  # rounds of a table: more is a table that never comes to rest
+from tests.adversary.moments import moments
+from tests.adversary.scene import Cheat, Sent, Table
 
 
 class Verdict(enum.Enum):
@@ -38,42 +25,6 @@ class Verdict(enum.Enum):
 
 
 E, A, X = Verdict.CONVICTED, Verdict.ABSENT, Verdict.HARMLESS
-
-
-@dataclass(frozen=True)
-class Sent:
-    """Wire bytes of the cheating seat, and who gets them (None: everybody)."""
-
-    data: bytes
-    to: tuple[int, ...] | None = None
-
-
-class Cheat:
-    """A strategy over an honest session. Override what you like; by itself it is honest.
-
-    `done` is set once the cheat has been played: a test of a cheat that never happened proves nothing.
-    """
-
-    done = False
-
-    def outgoing(self, table: Table, message: m.Message) -> Iterable[Sent]:
-        """What the seat sends instead of `message`."""
-        return [Sent(m.wire(message))]
-
-    def body(self, table: Scene, body: m.Body) -> m.Body:
-        """What the seat's own session says and believes to have said, instead of `body`."""
-        return body
-
-    def begin(self, table: Table) -> Iterable[Sent]:
-        """What the seat sends before anything else happens."""
-        return []
-
-    def tick(self, table: Table) -> Iterable[Sent]:
-        """What the seat sends besides, asked again and again."""
-        return []
-
-    def after(self, table: Table) -> None:
-        """What must hold once the cheat is dealt with; raises AssertionError."""
 
 
 @dataclass
@@ -100,246 +51,6 @@ class Told:
     def name(self) -> str:
         """As in the documents and the test ids."""
         return f"{self.number} {self.title}"
-
-
-class Scene:
-    """What a strategy sees and uses: the sessions, its own key, and the seat that cheats (None: nobody does)."""
-
-    sessions: list[Session]
-    identities: list[IdentityKey]
-    gone: set[int]  # seats whose program does not run any more
-
-    def enter(self, cheat: Cheat, kind: type | tuple[type, ...] | None = None) -> None:
-        """The strategy to be played, by whoever says something of `kind` first unless `corrupt` says who."""
-        self.cheat = cheat
-        self.kind = kind
-        self.cheater: int | None = None
-        self.culprits: set[int] = set()  # the cheating seat and its accomplices
-
-    @property
-    def me(self) -> Session:
-        """The session of the cheating seat."""
-        assert self.cheater is not None
-        return self.sessions[self.cheater]
-
-    def honest(self) -> list[Session]:
-        """The sessions of everybody else that still runs."""
-        return [s for s in self.sessions if s.seat not in self.culprits | self.gone]
-
-    def sign(self, header: m.Header, body: m.Body) -> m.Message:
-        """A message signed with the cheating seat's key."""
-        assert self.cheater is not None
-        return m.sign(self.identities[self.cheater], header, body)
-
-    def corrupt(self, seat: int, accomplices: int = 0) -> None:
-        """This seat cheats from now on; so do some after it."""
-        self.cheater = seat
-        self.culprits = {(seat + n) % len(self.sessions) for n in range(accomplices + 1)}
-        for one in self.culprits:
-            self.sessions[one].instead = lambda body: self.cheat.body(self, body)
-
-    def header(self, session: Session | None = None) -> m.Header:
-        """The header of a message of the cheating seat where `session` stands (default: whoever is furthest)."""
-        assert self.cheater is not None
-        replica = (session or newest(self.honest())).replica
-        return m.Header(replica.match, replica.view, replica.step, self.cheater, replica.digest)
-
-
-class Table(Lab, Scene):
-    """A table in memory with a cheating seat: when nothing moves, the honest exchange all they have and vote."""
-
-    def __init__(self, players: int, seed: str, choose: Chooser, decks: int) -> None:
-        super().__init__(players, Drbg(seed.encode()), TableRules(decks=decks))
-        self.enter(Cheat())
-        self.choose = choose
-        self.reporters: list[Session] = []  # the honest sessions when all was noticed
-        self.meant = 0  # the seat that a special moment is about
-        self.done_step: int | None = None  # where the table stood when the cheat was over
-        self.evidence: dict[tuple[int, int], Transcript] = {}  # (holder, accused)
-        self.convictions: dict[tuple[int, int], Conviction] = {}
-        self._until: Callable[[Session], bool] = lambda _: False
-
-    def fork(self) -> Table:
-        """A table that goes on from here by itself."""
-        other = self.copy(Drbg(b"fork"))
-        other.evidence, other.convictions = dict(self.evidence), dict(self.convictions)
-        return other
-
-    @property
-    def here(self) -> list[int]:
-        """The seats that do something: not a cheating one that everybody has convicted."""
-        return [s.seat for s in self.sessions if s.seat not in self.gone and not self._is_caught(s)]
-
-    def _is_caught(self, session: Session) -> bool:
-        return session.seat in self.culprits and all(session.seat in s.convicted for s in self.honest())
-
-    def say(self, sent: Iterable[Sent], seat: int) -> bool:
-        """Deliver what the cheating seat sends; False if that is nothing."""
-        said = list(sent)
-        for one in said:
-            self.deliver(seat, one.data, range(len(self.sessions)) if one.to is None else one.to)
-        return bool(said)
-
-    def send(self, seat: int, outgoing: Outgoing) -> None:
-        """Through the cheat, if it is the cheating seat's."""
-        message = m.parse_content(m.parse_signed(outgoing.data))
-        if self.cheater is None and self.kind is not None and isinstance(message.body, self.kind):
-            self.corrupt(seat)
-        if seat in self.culprits:
-            self.say(self.cheat.outgoing(self, message), seat)
-        else:
-            self.deliver(seat, outgoing.data, range(len(self.sessions)))
-
-    def flush(self, seat: int) -> None:
-        """Keep the evidence that the session has just found, and send what it has to say."""
-        session = self.sessions[seat]
-        for event in session.take_events():
-            if isinstance(event, Convicted):
-                key = (seat, event.conviction.seat)
-                self.convictions[key] = event.conviction
-                self.evidence[key] = session.evidence(event.conviction)
-        super().flush(seat)
-
-    def play(self, choose: Chooser | None = None) -> None:
-        """One after the other does one thing, until nothing is left to do or all that is waited for has come."""
-        for _ in range(LIMIT):
-            if self.reached():
-                return
-            busy = self.cheater is not None and self.say(self.cheat.tick(self), self.cheater)
-            busy |= any([self.turn_of(seat, choose or self.choose) for seat in self.here])
-            if not busy:
-                return
-        raise AssertionError("the table never comes to rest")
-
-    def exchange(self, seats: Sequence[int] | None = None) -> None:
-        """The honest ones tell each other what they hold."""
-        super().exchange([s.seat for s in self.honest()] if seats is None else seats)
-
-    def run(self, until: Callable[[Session], bool]) -> None:
-        """Go on until this holds at every honest session (or the session is out)."""
-        self._until, self.quiet = until, 0
-        self.play()
-        while not self.reached():
-            self.second()
-            if self.quiet > PATIENCE:
-                raise Stuck(self)
-
-    def reached(self) -> bool:
-        """Whether what is waited for holds at every honest session."""
-        if self.cheat.done and self.done_step is None:
-            self.done_step = max(s.replica.step for s in self.honest())
-        return all(self._until(s) or s.out for s in self.honest())
-
-
-def newest(sessions: Iterable[Session]) -> Session:
-    """The session that has come furthest."""
-    return max(sessions, key=lambda one: (one.replica.view, one.replica.step))
-
-
-class Stuck(AssertionError):
-    """A table at which nothing moves any more, and nobody can do anything about it."""
-
-    def __init__(self, table: Table) -> None:
-        self.table = table
-        super().__init__(
-            [
-                (s.seat, s.replica.view, s.replica.step, moment(s), s.awaited(), sorted(s.convicted))
-                for s in table.honest()
-            ]
-        )
-
-
-# -- moments of an honest game ---------------------------------------------------------------------------
-
-
-def shy(view: SeatView, legal: Sequence[moves.SeatMove]) -> moves.SeatMove:
-    """Like `eager`, but begins without a collection if it can."""
-    if isinstance(legal[0], moves.Choose):
-        return min(legal, key=lambda move: len(move.slots) if isinstance(move, moves.Choose) else 0)
-    return eager(view, legal)
-
-
-PLAYERS: dict[str, Chooser] = {"eager": eager, "duellist": duellist, "patient": patient, "shy": shy}
-
-
-def _answerers(session: Session) -> tuple[int, ...]:
-    return session.replica.play.waiting if moment(session) == "answer" else ()
-
-
-def _holds_led(table: Table, session: Session) -> int | None:
-    said = session.replica.play.said
-    for seat in _answerers(session):
-        cards = table.sessions[seat].secret.cards
-        if any(number(cards[slot]) == said for slot in session.replica.play.hands[seat]):
-            return seat
-    return None
-
-
-def _has_collected(table: Table, session: Session) -> int | None:
-    return next((seat for seat in _answerers(session) if session.replica.play.collections[seat]), None)
-
-
-def _leader_out_of_exchange(table: Table, session: Session) -> int | None:
-    state = session.replica.play
-    return state.leader if moment(session) == "exchange" and state.leader not in state.waiting else None
-
-
-def _dueled(table: Table, session: Session) -> int | None:
-    return session.replica.play.leader if moment(session) == "lead" and session.replica.play.dueled else None
-
-
-SPECIAL: dict[str, Callable[[Table, Session], int | None]] = {
-    "an answerer holds the number": _holds_led,
-    "an answerer has collected": _has_collected,
-    "the leader may not exchange": _leader_out_of_exchange,
-    "after a duel": _dueled,
-}
-"""Moments of a game that are no phase: the seat that is meant, or None when it is not such a moment."""
-
-
-def moment(session: Session) -> str:
-    """What the table is about to do, in words: the phase, in play that of the rules."""
-    replica = session.replica
-    return replica.play.phase.value if replica.phase is MatchPhase.PLAY else replica.phase.value
-
-
-@functools.cache
-def moments(players: int, player: str, loss: bool = False) -> dict[str, Table]:
-    """An honest game, with a copy of the table at the first time of each `moment` ("2: lead" for turn 2 on).
-
-    `loss`: one more player was there, and has left in the second turn.
-    """
-    seats = players + 1 if loss else players
-    table = Table(seats, f"adversary {seats} {player}", PLAYERS[player], 1 if seats < 6 else 2)
-    kept: dict[str, Table] = {}
-    for _ in range(LIMIT):
-        there = table.honest()
-        enough = {"tags", "2: answer"} if loss else {"4: answer" if players > 3 else "over"}
-        if enough <= kept.keys():
-            return kept
-        busy = False
-        for session in there:
-            busy |= table.turn_of(session.seat, table.choose)
-            # Whoever comes first to a step has not spoken in it, and nobody else has.
-            for prefix in ("", *(f"{turn}: " for turn in (2, 4) if _turn(session) >= turn)):
-                if prefix + moment(session) not in kept:
-                    kept[prefix + moment(session)] = table.fork()
-            for name, meant in SPECIAL.items():
-                if name not in kept and session.replica.phase is MatchPhase.PLAY and not session.spoken():
-                    seat = meant(table, session)
-                    if seat is not None:
-                        kept[name] = table.fork()
-                        kept[name].meant = seat
-            if loss and moment(session) == "lead" and _turn(session) == 2 and not table.gone:
-                table.leave(seats - 1)
-                kept = {}
-        if not busy:
-            table.vote()
-    raise AssertionError("an honest game does not end")
-
-
-def _turn(session: Session) -> int:
-    return session.replica.play.turn if session.replica.state is not None else 0
 
 
 # -- playing a cheat, and judging what came of it --------------------------------------------------------

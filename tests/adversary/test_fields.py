@@ -17,7 +17,8 @@ from otto_protocol.match import messages as m
 from otto_protocol.match.effects import Purpose
 from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica, Spoken, StepFaults
-from tests.adversary.harness import Table, moments
+from tests.adversary.moments import moments
+from tests.adversary.scene import Table
 
 RNG = Drbg(b"weights")
 

@@ -15,6 +15,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -54,14 +55,13 @@ class Written(LosingTable):
             copied(self.journal.path, "sent")
             (copied(self.journal.path, "unsent") / "mark").write_bytes(mark)
 
-    def _keep(self, seat: int, data: bytes, note: bytes) -> None:
-        if seat == 0 and self.journal is not None and data not in self.kept[0]:
+    def record(self, seat: int, data: bytes, note: bytes) -> None:
+        if seat == 0 and self.journal is not None:
             self.journal.append(self.start.roster.match_id(), [(data, note)])
-        super()._keep(seat, data, note)
+        super().record(seat, data, note)
 
-    def fork(self, seed: str) -> LosingTable:
+    def fork(self, seed: str) -> Self:
         other = super().fork(seed)
-        assert isinstance(other, Written)
         other.journal = None
         return other
 
