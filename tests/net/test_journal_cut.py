@@ -54,10 +54,10 @@ class Written(LosingTable):
             copied(self.journal.path, "sent")
             (copied(self.journal.path, "unsent") / "mark").write_bytes(mark)
 
-    def _keep(self, seat: int, data: bytes, note: bytes) -> None:
-        if seat == 0 and self.journal is not None and data not in self.kept[0]:
+    def record(self, seat: int, data: bytes, note: bytes) -> None:
+        if seat == 0 and self.journal is not None and (data, note) not in self.records[0]:
             self.journal.append(self.start.roster.match_id(), [(data, note)])
-        super()._keep(seat, data, note)
+        super().record(seat, data, note)
 
     def fork(self, seed: str) -> LosingTable:
         other = super().fork(seed)
