@@ -56,7 +56,7 @@ class Written(LosingTable):
             (copied(self.journal.path, "unsent") / "mark").write_bytes(mark)
 
     def record(self, seat: int, data: bytes, note: bytes) -> None:
-        if seat == 0 and self.journal is not None:
+        if seat == 0 and self.journal is not None and (data, note) not in self.records[0]:
             self.journal.append(self.start.roster.match_id(), [(data, note)])
         super().record(seat, data, note)
 
