@@ -109,10 +109,8 @@ class GameUpdate:
     live: tuple[int, ...]
     totals: tuple[int, ...]
     over: bool
-    place: tuple[int, int] = (
-        0,
-        0,
-    )  # view and step of the log: elsewhere the same decisions are another question
+    # View and step of the log: at another place the same decisions are another question.
+    place: tuple[int, int] = (0, 0)
     happened: tuple[moves.Move, ...] = ()
     outcome: Outcome | None = None  # of the game that has just ended
     away: dict[int, str] = field(default_factory=dict)  # seat -> why it is not here ("silent", "left", ...)

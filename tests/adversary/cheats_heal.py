@@ -13,7 +13,8 @@ from otto_protocol.match import heal_steps
 from otto_protocol.match import messages as m
 from otto_protocol.match.effects import Purpose
 from tests.adversary.cheats_keys import RNG, dropped, duplicate, flipped, mul_base, replaced
-from tests.adversary.harness import A, Cheat, E, Sent, Silent, Table, cheat, instead, replica_at, standing
+from tests.adversary.harness import A, E, Silent, cheat, instead
+from tests.adversary.scene import Cheat, Sent, Table, replica_at, standing
 
 HEAL = {"players": 3}
 

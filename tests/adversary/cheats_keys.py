@@ -15,19 +15,8 @@ from otto_protocol.encoding import encode, pack
 from otto_protocol.hashing import Drbg
 from otto_protocol.match import messages as m
 from otto_protocol.match.effects import Purpose
-from tests.adversary.harness import (
-    A,
-    Cheat,
-    E,
-    Instead,
-    Sent,
-    Silent,
-    Table,
-    cheat,
-    instead,
-    replica_at,
-    standing,
-)
+from tests.adversary.harness import A, E, Instead, Silent, cheat, instead
+from tests.adversary.scene import Cheat, Sent, Table, replica_at, standing
 
 RNG = Drbg(b"a cheat's own randomness")
 

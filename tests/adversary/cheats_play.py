@@ -11,24 +11,8 @@ from otto_protocol.hashing import tagged_hash
 from otto_protocol.match import messages as m
 from otto_protocol.match.effects import Purpose
 from otto_protocol.rules.cards import number
-from tests.adversary.harness import (
-    A,
-    Cheat,
-    E,
-    Instead,
-    Sent,
-    Silent,
-    Table,
-    X,
-    cheat,
-    instead,
-    leader,
-    meant,
-    newest,
-    opening,
-    replica_at,
-    standing,
-)
+from tests.adversary.harness import A, E, Instead, Silent, X, cheat, instead, leader, meant, opening
+from tests.adversary.scene import Cheat, Sent, Table, newest, replica_at, standing
 
 NONCE = bytes(range(32))
 

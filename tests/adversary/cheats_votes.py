@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 
 from otto_protocol.match import messages as m
 from otto_protocol.match.contradictions import opens
-from tests.adversary.harness import A, Cheat, E, Sent, Silent, Table, X, cheat, standing
+from tests.adversary.harness import A, E, Silent, X, cheat
+from tests.adversary.scene import Cheat, Sent, Table, standing
 
 Votes = Callable[[Table], Iterable[m.Message]]
 

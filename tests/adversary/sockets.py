@@ -26,7 +26,8 @@ from otto_protocol.match import messages as m
 from otto_protocol.match.audit import Verified, audit
 from otto_protocol.match.session import Conviction, Session
 from otto_protocol.match.transcript import Transcript, load
-from tests.adversary.harness import Cheat, Scene, Sent, Told, Verdict, moment
+from tests.adversary.harness import Told, Verdict
+from tests.adversary.scene import Cheat, Scene, Sent, moment
 from tests.e2e.program import run
 from tests.net.tables import Peer, introduce, settings, until
 

@@ -26,7 +26,8 @@ from otto_protocol.lobby.record import (
 )
 from otto_protocol.match.audit import Failed, audit
 from otto_protocol.roster import Member, TableRules
-from tests.adversary.harness import COUNT, moments
+from tests.adversary.harness import COUNT
+from tests.adversary.moments import moments
 
 LOBBY = {
     "1": "join with a key of small order",

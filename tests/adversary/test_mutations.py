@@ -25,7 +25,7 @@ from otto_protocol.match.effects import Purpose
 from otto_protocol.match.replica import Replica
 from otto_protocol.match.session import Session
 from otto_protocol.rules import apply_moves
-from tests.adversary import harness
+from tests.adversary import harness, moments, scene
 from tests.adversary.harness import play
 from tests.adversary.test_cheats import CHEATS
 from tests.verdicts import remembered
@@ -217,7 +217,7 @@ def _uncounted() -> Iterator[None]:
 @pytest.mark.parametrize(("number", "patch"), MUTATIONS.values(), ids=MUTATIONS)
 def test_a_check_that_is_off_is_noticed(number: str, patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
     told = CHEATS[number]
-    harness.moments(told.players, told.player, told.start.startswith("loss: "))  # an honest game, checked
+    moments.moments(told.players, told.player, told.start.startswith("loss: "))  # an honest game, checked
     with remembered({}):  # no verdict from when the check was there
         patch(monkeypatch)
         try:
@@ -230,7 +230,7 @@ def test_a_check_that_is_off_is_noticed(number: str, patch: Patch, monkeypatch: 
 PATCHES = {id(patch): (name, patch) for name, (_, patch) in MUTATIONS.items() if "nobody" not in name}
 
 
-class Honest(harness.Cheat):
+class Honest(scene.Cheat):
     done = True
 
 

@@ -12,7 +12,9 @@ from otto_protocol.match.audit import Proven, judge
 from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.session import Session
 from otto_protocol.match.transcript import dump, load
-from tests.adversary.harness import COUNT, Table, moments
+from tests.adversary.harness import COUNT
+from tests.adversary.moments import moments
+from tests.adversary.scene import Table
 
 BRIDGE = 2
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.adversary.harness import Cheat, Sent, Table, Told, Verdict
+from tests.adversary.harness import Told, Verdict
+from tests.adversary.scene import Cheat, Sent, Table
 from tests.adversary.sockets import OneSeat, check, play
 from tests.adversary.test_cheats import CHEATS
 

@@ -15,6 +15,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -58,9 +59,8 @@ class Written(LosingTable):
             copied(self.journal.path, "sent")
             (copied(self.journal.path, "unsent") / "mark").write_bytes(self.mark)
 
-    def fork(self, seed: str) -> LosingTable:
+    def fork(self, seed: str) -> Self:
         other = super().fork(seed)
-        assert isinstance(other, Written)
         other.journal = None
         return other
 

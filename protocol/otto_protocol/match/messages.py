@@ -28,9 +28,7 @@ from otto_protocol.hashing import tagged_hash
 from otto_protocol.limits import MAX_CARDS, MAX_SEATS
 from otto_protocol.roster import Digest, Signature
 
-MAX_MESSAGE = (
-    64 * 1024
-)  # bytes of one signed message; a proof for MAX_CARDS cards is the largest thing inside
+MAX_MESSAGE = 64 * 1024  # bytes of one signed message; a shuffle proof is the largest thing inside
 MAX_EVIDENCE = 12 * (MAX_MESSAGE + 256)  # bytes: at most two accused messages and one of each seat
 
 Seat = Annotated[int, Max(MAX_SEATS - 1)]

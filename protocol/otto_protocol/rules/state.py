@@ -6,12 +6,11 @@ at every peer; what only one seat knows is in its `Secret`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, unique
 from functools import lru_cache
-from operator import attrgetter
-from typing import Any, Never, TypeVar
+from typing import Never
 
 from otto_protocol.errors import LocalError
 from otto_protocol.limits import HAND, MAX_DECKS, MAX_SEATS, MIN_SEATS
@@ -115,19 +114,12 @@ class Fields:
     cheats: tuple[Cheat, ...]
     needs_pile: bool  # seats were removed; `with_new_pile` is due before anything else
 
-    __slots__ = tuple(__annotations__)
 
-
-FIELDS: tuple[str, ...] = Fields.__slots__
-
-_read: Callable[[Fields], tuple[Any, ...]] = attrgetter(*FIELDS)
-_writers: tuple[Callable[[Fields, Any], None], ...] = tuple(getattr(Fields, name).__set__ for name in FIELDS)
+FIELDS = tuple(Fields.__annotations__)
 
 
 class State(Fields):
     """What everybody at the table knows: an immutable value, compared by its fields."""
-
-    __slots__ = ()
 
     def __setattr__(self, name: str, value: object) -> Never:
         raise AttributeError("a State does not change; rules.apply makes the next one")
@@ -154,27 +146,19 @@ def awaited(state: State) -> tuple[int, ...]:
 class Draft(Fields):
     """A state in the making: the rules write into it, then `freeze` it."""
 
-    __slots__ = ()
-
-
-AnyFields = TypeVar("AnyFields", bound=Fields)
-
 
 def draft(state: State) -> Draft:
     """A draft with the fields of `state`."""
-    return _copied(state, Draft())
+    new = Draft()
+    vars(new).update(vars(state))
+    return new
 
 
 def freeze(new: Draft) -> State:
     """The state that the draft has become."""
-    return _copied(new, State())
-
-
-def _copied(before: Fields, new: AnyFields) -> AnyFields:
-    """`new` with the fields of `before`, written below `State.__setattr__`: the hot path of every simulation."""
-    for write, value in zip(_writers, _read(before), strict=True):
-        write(new, value)
-    return new
+    state = State()
+    vars(state).update(vars(new))  # past `__setattr__`
+    return state
 
 
 def clear_turn(new: Draft) -> None:
