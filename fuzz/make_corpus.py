@@ -15,13 +15,14 @@ from fuzz.targets import TARGETS  # noqa: E402
 from otto_p2p.net import frames  # noqa: E402
 from otto_p2p.net.adverts import Advert, txt_record  # noqa: E402
 from otto_protocol.crypto.identity import IdentityKey  # noqa: E402
+from otto_protocol.encoding import pack  # noqa: E402
 from otto_protocol.hashing import Drbg  # noqa: E402
 from otto_protocol.lab import Lab  # noqa: E402
 from otto_protocol.lobby.lobby import Lobby  # noqa: E402
 from otto_protocol.lobby.record import sign_here  # noqa: E402
 from otto_protocol.match import messages as m  # noqa: E402
 from otto_protocol.match.transcript import Transcript, dump  # noqa: E402
-from otto_protocol.roster import TableRules  # noqa: E402
+from otto_protocol.roster import PROTOCOL_VERSION, TableRules  # noqa: E402
 
 CORPUS = ROOT / "fuzz" / "corpus"
 NAMES = sorted(TARGETS)
@@ -48,7 +49,8 @@ def examples() -> dict[str, list[bytes]]:
     while lab.sessions[0].replica.step < 8:
         for session in lab.sessions:
             lab.turn_of(session.seat, lab.at_random)
-    said = [signed for step in lab.sessions[0].log for signed in step]
+    items = lab.sessions[0].transcript().items
+    said = [m.parse_signed(item) for item in items]
     short = [signed for signed in said if len(signed.content) < 700]
     identity = IdentityKey.generate(Drbg(b"corpus identity"))
     lobby = Lobby(identity, "Ann", bytes(16), rules=TableRules())
@@ -82,9 +84,9 @@ def examples() -> dict[str, list[bytes]]:
         "content": [bytes([signed.seat]) + signed.content for signed in short],
         "here": [sign_here(identity, lobby.me)],
         "transcript": [
-            dump(Transcript(1, start, ())),
-            dump(Transcript(1, start, tuple(said[:4]))),
-            dump(Transcript(1, start, (), tuple(said[:1]))),
+            dump(Transcript(PROTOCOL_VERSION, start, ())),
+            dump(Transcript(PROTOCOL_VERSION, start, items[:4])),
+            dump(Transcript(PROTOCOL_VERSION, start, (pack(m.Evidence((said[0], said[1]))),))),
         ],
         "advert": [advert.instance.encode() + b"\0" + record],
     }

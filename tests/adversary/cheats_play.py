@@ -168,7 +168,7 @@ def another_card(table: Table, message: m.Message) -> m.Body:
 
 def not_waited_for(table: Table) -> int:
     there = newest(table.sessions).replica
-    waiting = there.awaited()
+    waiting = there.wanted()
     return next(seat for seat in there.live if seat not in waiting)
 
 
@@ -254,7 +254,7 @@ cheat("43", "open another card in a duel", E, "P4", start="duel-lay", who=laid_b
 
 
 def loser(table: Table) -> int:
-    return newest(table.sessions).replica.awaited()[0]
+    return newest(table.sessions).replica.wanted()[0]
 
 
 cheat("44", "lose a card of the hand", E, "T13", start="lose-card", who=loser, player="duellist")(

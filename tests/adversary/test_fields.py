@@ -19,7 +19,7 @@ from otto_protocol.match.log import Completed
 from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica, StepFaults
 from tests.adversary.moments import moments
-from tests.adversary.scene import Table
+from tests.adversary.scene import Table, newest
 from tests.protocol.lab_games import changes as happened
 
 RNG = Drbg(b"weights")
@@ -45,7 +45,7 @@ def said() -> dict[str, tuple[Replica, int, m.Body]]:
     healing.run(lambda session: session.replica.phase is MatchPhase.PLAY)
     tables.append(healing)
     for table in tables:
-        for step in happened(table.honest()[0].transcript()):
+        for step in happened(newest(table.honest()).transcript()):
             if isinstance(step, Completed):
                 for seat, one in step.spoken.items():
                     found.setdefault(type(one.message.body).__name__, (step.before, seat, one.message.body))

@@ -177,11 +177,11 @@ class Log:
         return self._valid(self.path[-1])
 
     def awaited(self) -> tuple[int, ...]:
-        """The live seats of which nothing is here for this step."""
+        """The live seats of which nothing is here that counts for this step."""
         if self.replica.phase is MatchPhase.OVER:
             return ()
-        said = self.view.places.get(self.replica.step, {})
-        return tuple(seat for seat in self.live if not said.get(seat))
+        said = self.spoken()
+        return tuple(seat for seat in self.live if seat not in said)
 
     def content(self, step: int, seat: int) -> m.Message | None:
         """What a seat said in a step of this view, the first thing if it was two."""
