@@ -10,6 +10,7 @@ from otto_protocol.hashing import Drbg
 from otto_protocol.lab import make_start
 from otto_protocol.match import messages as m
 from otto_protocol.match.audit import Failed, Proven, Unfinished, audit, judge
+from otto_protocol.match.contradictions import opens
 from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.session import Session
 from otto_protocol.roster import TableRules
@@ -322,3 +323,70 @@ def test_an_old_copy_of_the_journal_without_the_secret_of_a_heal_waits() -> None
     while table.do(0):
         pass
     assert 0 in table.sessions[0].awaited()
+
+
+def test_a_vote_inside_evidence_is_not_taken_past_whoever_counts_votes() -> None:
+    table = Table(3)
+    table.play(at_step(2))
+    vote = m.parse(table.sign(table.header(2), m.Vote(1, (1,), (), ())))
+    leave = m.parse(table.sign(table.header(2), m.Leave(3)))
+    assert isinstance(vote, m.Signed)
+    assert isinstance(leave, m.Signed)
+    table.give(0, pack(m.Evidence((vote,))), pack(m.Evidence((vote, leave))))
+    assert not table.sessions[0].log.view.ballots
+
+
+def test_a_seat_does_not_have_more_of_its_messages_kept_by_naming_them_in_its_own_votes() -> None:
+    table = Table(3)
+    table.play(at_step(2))
+    step = table.sessions[0].replica.step
+    for number in range(1, 9):
+        header = table.header(2)
+        away = m.Header(header.match, header.view, step, 2, bytes([number]) * 32)
+        lie = m.sign(table.identities[2], away, m.Ack())
+        table.give(0, table.sign(away, m.Vote(number, (), (), (m.Own(2, lie.content_hash()),))), m.wire(lie))
+    assert len(table.sessions[0].log.view.places[step][2]) <= 2
+
+
+def test_a_vote_of_our_own_that_cannot_be_read_yet_is_not_contradicted() -> None:
+    table = Table(3)
+    table.play(at_step(2))
+    old = list(table.disk[0])
+    assert table.do(1)
+    (said,) = table.store(1)
+    table.give(0, said)
+    table.sessions[0].suspect([2])
+    assert table.sessions[0].vote()
+    (vote,) = table.store(0)
+    table.sessions[0] = table.restored(0, old)
+    table.give(0, vote)
+    table.sessions[0].suspect([1])
+    assert not table.sessions[0].vote()
+    assert table.sessions[0].leave()
+    (leave,) = table.store(0)
+    table.give(1, vote, leave)
+    assert not table.sessions[1].convicted
+
+
+def test_a_match_that_is_over_is_not_opened_again_by_votes_of_most_seats() -> None:
+    table = Table(3, "over")
+    table.play(lambda session: session.replica.phase is MatchPhase.RESULT)
+    for seat in range(3):
+        assert table.do(seat)
+    last = [table.store(seat)[0] for seat in range(3)]
+    ahead = table.restored(0, table.disk[0])
+    for data in last[1:]:
+        ahead.receive(data)
+    assert ahead.over
+    here = ahead.replica
+    votes, entry = [], b""
+    for seat in (1, 2):
+        header = m.Header(here.match, here.view, here.step, seat, here.digest)
+        vote = m.sign(table.identities[seat], header, m.Vote(1, (0,), (), ()))
+        votes.append(m.wire(vote))
+        entry = table.sign(header, m.Enter(1, opens(vote)))
+    for data in (*votes, entry):
+        ahead.receive(data)
+    opened = ahead.log.count().opened()
+    assert opened is not None
+    assert not ahead.log.open_view(opened)

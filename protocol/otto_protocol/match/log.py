@@ -361,9 +361,10 @@ class Log:
         seat = evidence.accused[0].seat
         for signed in (*evidence.accused, *evidence.before):
             self._require_signed(signed)
-        for signed in evidence.accused:
-            if signed.seat == seat and fault_alone(signed, self.match) is None:
-                self.take(m.parse_content(signed), pack(signed))
+        if seat in self.convicted:
+            return
+        for signed in self._worth_taking(evidence):
+            self.take(m.parse_content(signed), pack(signed))
         if seat in self.convicted:
             return
         fault, step = self._proven(evidence)
@@ -371,6 +372,15 @@ class Log:
             view = self.view.number if step is None else m.parse_content(evidence.accused[0]).header.view
             self._convict(fault, evidence, view, step)
             self.taken.append(data)
+
+    def _worth_taking(self, evidence: m.Evidence) -> tuple[m.Signed, ...]:
+        """Those of the accused messages that may be as new as others: ballots only when they convict."""
+        if any(fault_alone(signed, self.match) is not None for signed in evidence.accused):
+            return ()
+        accused = [m.parse_content(signed) for signed in evidence.accused]
+        if len(accused) == 1 and not isinstance(accused[0].body, m.BALLOTS):
+            return evidence.accused
+        return evidence.accused if contradiction(accused[0], accused[-1]) is not None else ()
 
     def _proven(self, evidence: m.Evidence) -> tuple[PeerFault | None, int | None]:
         first = evidence.accused[0]

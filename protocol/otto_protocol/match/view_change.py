@@ -96,13 +96,13 @@ class Ballots:
         return [entry for seat in sorted(self.entries) for entry in self.entries[seat]] + votes
 
     def names(self, seat: int, content: bytes) -> bool:
-        """Whether any vote names this content (a hash) as the message of a seat."""
+        """Whether any vote names this content (a hash) as the message of a seat; its own votes do not count."""
         wanted = (seat, content)
         return any(
             wanted in [(own.seat, own.content) for own in vote.body.owns]
-            for kept in self.votes.values()
+            for (voter, _), kept in self.votes.items()
             for vote in kept
-            if isinstance(vote.body, m.Vote)
+            if voter != seat and isinstance(vote.body, m.Vote)
         )
 
     def __bool__(self) -> bool:
