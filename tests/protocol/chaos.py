@@ -1,25 +1,28 @@
 """Tables of sessions under everything that can happen to them, from one seed: liars, losses, crashes, false suspicion.
 
-`Chaos(seed)` sets up a table of 2 to 5 seats, up to two of which lie; `run` lets things happen at random, then lets
-the faults stop (what is withheld stays withheld), and checks what must hold. A failure names its seed;
-`python -m tests.protocol.chaos SEED` plays it again and prints its story.
+`Chaos(seed)` sets up a table of 2 to 6 seats, somewhere in a match, up to two of which lie; `run` lets things happen
+at random, then lets the faults stop (what is withheld stays withheld), and checks what must hold. A failure names its
+seed; `python -m tests.protocol.chaos SEED` plays it again and prints its story.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import functools
 import sys
 import traceback
 from collections import deque
 from collections.abc import Callable
 
 from otto_protocol.crypto.identity import IdentityKey
+from otto_protocol.encoding import pack
 from otto_protocol.errors import DecodeError, LocalError
 from otto_protocol.hashing import Drbg, random_below
 from otto_protocol.lab import make_start
 from otto_protocol.match import messages as m
 from otto_protocol.match.audit import Failed, audit
-from otto_protocol.match.contradictions import contradiction
+from otto_protocol.match.contradictions import contradiction, opens
 from otto_protocol.match.log import Log
 from otto_protocol.match.session import Session
 from otto_protocol.roster import TableRules
@@ -31,6 +34,65 @@ class Broken(AssertionError):
     """Something that must hold does not."""
 
 
+class World:
+    """A table without faults, played on when somebody asks for a later step of it; the same at every run."""
+
+    def __init__(self, seats: int, games: int) -> None:
+        self.rng = Drbg(f"world {seats} {games}".encode())
+        made = [IdentityKey.generate(self.rng) for _ in range(seats)]
+        self.start = make_start(made, TableRules(games=games), self.rng)
+        by_key = {one.public: one for one in made}
+        self.identities = [by_key[member.key] for member in self.start.roster.members]
+        self.seeds = [self.rng(32) for _ in made]
+        self.sessions = [
+            Session(self.start, identity, seed, self.rng)
+            for identity, seed in zip(self.identities, self.seeds, strict=True)
+        ]
+        self.disk: list[list[tuple[bytes, bytes]]] = [[] for _ in made]
+        self.moments = [self.moment()]
+        self.said: list[list[m.Message]] = [[] for _ in made]
+
+    def moment(self) -> tuple[list[Session], list[int]]:
+        return [one.copy() for one in self.sessions], [len(kept) for kept in self.disk]
+
+    def at(self, step: int) -> tuple[list[Session], list[int]]:
+        """The sessions at a step, or at the last one of the match; and how much each has stored."""
+        while len(self.moments) <= step and not self.sessions[0].over:
+            self.play()
+            self.moments.append(self.moment())
+        return self.moments[min(step, len(self.moments) - 1)]
+
+    def play(self) -> None:
+        """All of one step: what is said is heard when everybody has spoken."""
+        step, made = self.sessions[0].replica.step, list[tuple[int, bytes]]()
+        for seat, session in enumerate(self.sessions):
+            while session.replica.step == step and not session.over:
+                if not session.work():
+                    decisions = session.decisions()
+                    if not decisions:
+                        break
+                    session.act(decisions[random_below(len(decisions), self.rng)])
+            made += [(seat, data) for data in self.stored(seat)]
+        for seat, data in made:
+            for other, session in enumerate(self.sessions):
+                if other != seat:
+                    session.receive(data)
+                    self.stored(other)
+
+    def stored(self, seat: int) -> list[bytes]:
+        own = []
+        for record in self.sessions[seat].take_records():
+            if record.forget:
+                self.disk[seat] = [(d, b"" if d == record.forget else note) for d, note in self.disk[seat]]
+            self.disk[seat].append((record.data, record.note))
+            if record.own:
+                own.append(record.data)
+        return own
+
+
+world = functools.cache(World)
+
+
 class Chaos:
     """A table, and what happens at it."""
 
@@ -38,17 +100,16 @@ class Chaos:
         self.seed = seed
         self.rng = Drbg(f"chaos {seed}".encode())
         self.story: list[str] = []
-        count = seats or 2 + self.below(4)
+        count = seats or 2 + self.below(5)
         most = max(0, (count - 1) // 2)
         lying = liars if liars is not None else (self.below(3) if self.below(3) == 0 else 0)
         self.liars = frozenset(self.sample(range(count), min(lying, most)))
-        identities = [IdentityKey.generate(self.rng) for _ in range(count)]
-        self.start = make_start(identities, TableRules(), self.rng)
-        by_key = {one.public: one for one in identities}
-        self.identities = [by_key[member.key] for member in self.start.roster.members]
-        self.seeds = [self.rng(32) for _ in self.identities]
-        self.sessions: list[Session | None] = [self.fresh(seat) for seat in range(count)]
-        self.disk: list[list[tuple[bytes, bytes]]] = [[] for _ in self.sessions]
+        there = world(count, 1 + self.below(2))
+        began, stored = there.at(self.below(3) * self.below(60))
+        self.start, self.identities, self.seeds = there.start, there.identities, there.seeds
+        self.sessions: list[Session | None] = [one.copy(self.rng) for one in began]
+        self.disk = [kept[:number] for kept, number in zip(there.disk, stored, strict=True)]
+        self.faces: dict[int, Session] = {}  # of a liar that is two
         self.queues: dict[tuple[int, int], deque[bytes]] = {
             (a, b): deque() for a in range(count) for b in range(count) if a != b
         }
@@ -57,6 +118,10 @@ class Chaos:
         self.unsure: dict[int, set[int]] = {}  # who came back, and whose answers it waits for
         self.doubts: dict[int, frozenset[int]] = {}
         self.before: dict[int, int] = {}
+        for seat in range(count):
+            for data, _ in self.disk[seat]:
+                self.note_said(seat, data)
+        self.tell(f"from step {self.session(0).replica.step}, {self.session(0).replica.phase.value}")
 
     # -- randomness -------------------------------------------------------------------------------------
 
@@ -112,7 +177,8 @@ class Chaos:
         if seat in self.liars:
             return
         parsed = m.parse(data)
-        assert isinstance(parsed, m.Signed)
+        if not isinstance(parsed, m.Signed) or parsed.seat != seat:
+            return
         message = m.parse_content(parsed)
         for other in self.said[seat].values():
             if contradiction(other, message) is not None:
@@ -128,6 +194,8 @@ class Chaos:
     def hear(self, seat: int, data: bytes) -> None:
         with contextlib.suppress(DecodeError):
             self.session(seat).receive(data)
+            if seat in self.faces:
+                self.faces[seat].receive(data)
         self.flush(seat)
 
     # -- what happens ---------------------------------------------------------------------------------------
@@ -173,8 +241,19 @@ class Chaos:
 
     def crash(self, seat: int) -> None:
         self.tell(f"{seat} crashes")
+        if not self.liars and len(self.honest()) == len(self.sessions) and self.chance(30):
+            self.put_back(seat)
         self.sessions[seat] = None
         self.unsure.pop(seat, None)
+
+    def put_back(self, seat: int) -> None:
+        """An old copy of its journal is all that is left to it; the others have heard what it said since."""
+        for (a, b), queue in self.queues.items():
+            while a == seat and queue:
+                self.hear(b, queue.popleft())
+        lost = self.below(min(20, len(self.disk[seat])) + 1)
+        self.tell(f"{seat} loses the last {lost} records")
+        del self.disk[seat][len(self.disk[seat]) - lost :]
 
     def restart(self, seat: int) -> None:
         self.tell(f"{seat} is back")
@@ -241,6 +320,8 @@ class Chaos:
         lies: list[Callable[[int], list[bytes]]] = [
             self.another_move, self.another_move, self.illegal, self.elsewhere, self.garbage, self.ahead,
             self.false_vote, self.false_vote, self.false_entry, self.false_leave, self.another_vote,
+            self.spoilt, self.spoilt, self.two_faces, self.two_faces, self.two_faces, self.false_evidence,
+            self.false_evidence, self.wild_vote, self.third, self.late,
         ]  # fmt: skip
         lie = lies[self.below(len(lies))]
         made = lie(seat)
@@ -300,8 +381,6 @@ class Chaos:
     def garbage(self, seat: int) -> list[bytes]:
         content = self.rng(20)
         signature = self.identities[seat].sign(m.SIGNATURE_TAG, self.session(seat).replica.match, content)
-        from otto_protocol.encoding import pack
-
         return [pack(m.Signed(seat, content, signature))]
 
     def false_vote(self, seat: int) -> list[bytes]:
@@ -330,8 +409,6 @@ class Chaos:
         made = []
         for vote in log.view.ballots.all():
             if isinstance(vote.body, m.Vote) and self.chance(50):
-                from otto_protocol.match.contradictions import opens
-
                 header = m.Header(
                     vote.header.match, vote.header.view, vote.header.step, seat, vote.header.previous
                 )
@@ -340,6 +417,101 @@ class Chaos:
                     made.append(self.sign(seat, header, copied))
                     made.append(self.sign(seat, header, m.Enter(vote.body.round, opens(vote))))
         return made
+
+    def spoilt(self, seat: int) -> list[bytes]:
+        """What it ought to say, with some bytes of it changed: proofs and shares that do not hold."""
+        twin = self.session(seat).copy(self.rng)
+        twin.may_sign, twin.log.convicted = True, {}
+        twin.instead = self.spoil
+        try:
+            decisions = twin.decisions()
+            if not twin.work() and decisions:
+                twin.act(decisions[self.below(len(decisions))])
+        except (LocalError, AssertionError):
+            pass
+        return [record.data for record in twin.take_records() if record.own]
+
+    def spoil(self, body: m.Body) -> m.Body:
+        fields = [
+            field.name
+            for field in dataclasses.fields(body)
+            if isinstance(value := getattr(body, field.name), bytes) and value
+        ]
+        if not fields:
+            return body
+        name = fields[self.below(len(fields))]
+        value = bytearray(getattr(body, name))
+        value[self.below(len(value))] ^= 1 + self.below(255)
+        return dataclasses.replace(body, **{name: bytes(value)})  # type: ignore[arg-type]
+
+    def two_faces(self, seat: int) -> list[bytes]:
+        """Another copy of it, that hears the same and decides otherwise, speaks to some of the others."""
+        face = self.faces.setdefault(seat, self.session(seat).copy(self.rng))
+        face.take_records()
+        for _ in range(1 + self.below(4)):
+            try:
+                decisions = face.decisions()
+                if decisions:
+                    face.act(decisions[self.below(len(decisions))])
+                elif not face.work():
+                    face.suspect(self.sample(self.seats, self.below(2)))
+                    face.vote()
+            except (LocalError, AssertionError, KeyError):
+                self.faces.pop(seat)
+                break
+        return [record.data for record in face.take_records() if record.own]
+
+    def false_evidence(self, seat: int) -> list[bytes]:
+        """Messages that are held, put together as if they proved something."""
+        log = self.session(seat).log
+        held = [m.parse(data) for data in log.since(0, max(0, log.replica.step - 3))]
+        held += [one for kept in [self.lie_once(seat)] for one in kept]
+        signed = [one for one in held if isinstance(one, m.Signed)]
+        found = [one for one in held if isinstance(one, m.Evidence)]
+        if found and self.chance(30):
+            one = found[self.below(len(found))]
+            return [pack(m.Evidence(one.accused, one.before[: self.below(len(one.before) + 1)]))]
+        if not signed:
+            return []
+        accused = [signed[self.below(len(signed))] for _ in range(1 + self.below(2))]
+        before = log.path[-1].before if self.chance(50) else log.path[0].before
+        mixed = [one.signed for one in before]
+        if mixed and self.chance(50):
+            mixed[self.below(len(mixed))] = signed[self.below(len(signed))]
+        return [pack(m.Evidence(tuple(accused), tuple(mixed)))]
+
+    def lie_once(self, seat: int) -> list[m.Signed]:
+        made = [m.parse(data) for data in (self.illegal(seat) + self.garbage(seat) + self.ahead(seat))]
+        return [one for one in made if isinstance(one, m.Signed)]
+
+    def wild_vote(self, seat: int) -> list[bytes]:
+        """A vote for contents that nobody has, or in a round that nobody is in, or at another step."""
+        header, live = self.header(seat), self.session(seat).log.live
+        step = max(0, header.step - self.below(3) + self.below(2))
+        away = m.Header(header.match, header.view, step, seat, header.previous)
+        gone = tuple(
+            sorted(self.sample([one for one in live if one != seat], min(len(live) - 1, self.below(3))))
+        )
+        owns = tuple(m.Own(one, self.rng(32)) for one in sorted(live) if one not in gone and self.chance(50))
+        number = (1, 2, 3, 2**31, 2**32 - 1)[self.below(5)]
+        return [self.sign(seat, away, m.Vote(number, gone, (), owns))]
+
+    def third(self, seat: int) -> list[bytes]:
+        """More contents for a step than are kept, and a vote that names one of them."""
+        header = self.header(seat)
+        step = max(0, header.step - self.below(2))
+        away = m.Header(header.match, header.view, step, seat, header.previous)
+        made = [self.sign(seat, away, m.Challenge(number)) for number in range(2 + self.below(2))]
+        said = m.parse(made[-1])
+        assert isinstance(said, m.Signed)
+        vote = m.Vote(1 + self.below(3), (), (), (m.Own(seat, m.content_hash(said)),))
+        return [*made, self.sign(seat, away, vote)]
+
+    def late(self, seat: int) -> list[bytes]:
+        """Another content for a step that is long over, of this view or one before."""
+        steps = self.session(seat).log.steps
+        own = [one for step in steps[-6:] for one in step if one.header.seat == seat]
+        return [self.sign(seat, own[self.below(len(own))].header, m.Exchange(True))] if own else []
 
     def false_leave(self, seat: int) -> list[bytes]:
         return [self.sign(seat, self.header(seat), m.Leave(self.below(2)))] if self.chance(20) else []
@@ -427,8 +599,30 @@ class Chaos:
             if state_of(again) != state_of(session):
                 raise Broken(f"{seat} restored differs: {difference(state_of(again), state_of(session))}")
 
+    def check_order(self) -> None:
+        """The same messages in another order lead to the same place, and convict the same seats."""
+        honest = self.honest()
+        seat = honest[self.below(len(honest))]
+        session, data = self.session(seat), [data for data, _ in self.disk[seat]]
+        again = self.fresh(seat)
+        again.may_sign = False
+        for end in range(20, len(data) + 20, 20):
+            block = data[max(0, end - 40) : end] if end < len(data) else data[-200:]
+            known = -1
+            while known != len(again.log.taken):  # what is far ahead is not kept yet
+                known = len(again.log.taken)
+                for place in self.sample(range(len(block)), len(block)):
+                    again.receive(block[place])
+        if again.replica.digest != session.replica.digest or set(again.convicted) != set(session.convicted):
+            there, here = again.replica, session.replica
+            raise Broken(
+                f"{seat} in another order: {(there.view, there.step)} {sorted(again.convicted)},"
+                f" not {(here.view, here.step)} {sorted(session.convicted)}"
+            )
+
     def check_settled(self) -> None:
         self.check_always()
+        self.check_order()
         going = [seat for seat in self.honest() if not self.session(seat).out]
         convicts = {frozenset(self.session(seat).convicted) for seat in going}
         if len(convicts) > 1:
@@ -440,6 +634,11 @@ class Chaos:
                 mutual = other in a.live and one in b.live
                 if mutual and (a.view, a.step, a.digest) != (b.view, b.step, b.digest):
                     raise Broken(f"positions differ: {places}")
+        for one in going:
+            for other in going:
+                a, b = self.session(one).replica, self.session(other).replica
+                if a.results[: len(b.results)] != b.results[: len(a.results)]:
+                    raise Broken(f"results differ: {a.results} {b.results}")
         for seat in self.honest():
             verdict = audit(self.session(seat).transcript(), self.rng)
             if isinstance(verdict, Failed) and verdict.seat not in self.liars:
@@ -499,7 +698,10 @@ def main(arguments: list[str]) -> int:
             chaos.run(length)
         except Exception as error:  # noqa: BLE001  whatever it is, it is told with its seed
             failed += 1
-            print(f"seed {seed} ({len(chaos.sessions)} seats, liars {sorted(chaos.liars)}): {error!r}"[:1500])
+            print(
+                f"seed {seed} ({len(chaos.sessions)} seats, liars {sorted(chaos.liars)}): {error!r}"[:1500],
+                flush=True,
+            )
             if first == last:
                 print("\n".join(chaos.story))
                 traceback.print_exc()

@@ -130,7 +130,7 @@ def _replay(log: Log, transcript: Transcript) -> Failed | None:
         if isinstance(parsed, m.Signed) and parsed.seat not in log.convicted:
             if not new or not log.counts(parsed):
                 return Failed(step, None, "F3", f"a message of seat {parsed.seat} does not belong here")
-        elif isinstance(parsed, m.Evidence) and not new and _accused(item) not in log.convicted:
+        elif isinstance(parsed, m.Evidence) and _accused(item) not in log.convicted:
             return Failed(step, None, "F5", "evidence that convicts nobody")
         opened = log.count().opened() if log.view.ballots.entries else None
         if opened is not None and not log.open_view(opened):

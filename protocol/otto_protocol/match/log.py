@@ -137,6 +137,7 @@ class Log:
         ]
         self._rng = rng
         self._verdicts: dict[tuple[bytes, bytes], Spoken | PeerFault] = {}  # by digest and content
+        self._proofs_held: set[tuple[bytes, bytes]] = set()  # likewise: shuffle proofs that hold
         self._early: dict[int, deque[bytes]] = {}
 
     def copy(self, rng: Rng | None = None) -> Self:
@@ -147,7 +148,7 @@ class Log:
         other.leaves, other.taken = dict(self.leaves), list(self.taken)
         other.changes, other.path = list(self.changes), list(self.path)
         other.views = [view.copy() for view in self.views]
-        other._verdicts = dict(self._verdicts)
+        other._verdicts, other._proofs_held = dict(self._verdicts), set(self._proofs_held)
         other._early = {seat: deque(kept, MAX_EARLY) for seat, kept in self._early.items()}
         return other
 
@@ -198,15 +199,16 @@ class Log:
         count = Count(
             frozenset(self.live), frozenset(self.convicted), frozenset(self.leaves) & frozenset(self.live)
         )
+        while count.highest + 1 in view.ballots.rounds:
+            count.highest += 1
         for (seat, number), kept in view.ballots.votes.items():
-            count.highest = max(count.highest, number)
+            count.last[seat] = max(count.last.get(seat, 0), number)
             usable = [proposal_of(vote) for vote in kept if self._is_usable(vote, count.proven)]
             if usable:
                 count.votes.setdefault(number, {})[seat] = usable
         for seat, entries in view.ballots.entries.items():
             for entry in entries:
                 assert isinstance(entry.body, m.Enter)
-                count.highest = max(count.highest, entry.body.round)
                 count.entries.setdefault(seat, []).extend(
                     (entry.body.round, proposal)
                     for proposal in count.votes.get(entry.body.round, {}).get(seat, ())
@@ -318,9 +320,11 @@ class Log:
 
     def _keep_leave(self, leave: m.Message) -> bool:
         seat = leave.header.seat
+        if seat not in self.live:
+            return False
         known = self.leaves.setdefault(seat, leave)
         if known is leave:
-            return seat in self.live
+            return True
         return known.signed.content != leave.signed.content and seat not in self.convicted
 
     def _keep_content(self, view: _View, message: m.Message) -> bool:
@@ -330,6 +334,8 @@ class Log:
             return False
         if step > (self.replica.step if view.closed is None else view.closed.step) + 1:
             return False
+        if seat in self.convicted and step < (len(self.steps) if view.closed is None else view.closed.step):
+            return False  # it is settled what stands there, and there is nothing left to prove
         known = self._contents(view, step, seat)
         if message.signed.content in [one.signed.content for one in known]:
             return False
@@ -355,9 +361,10 @@ class Log:
         seat = evidence.accused[0].seat
         for signed in (*evidence.accused, *evidence.before):
             self._require_signed(signed)
-        for signed in evidence.accused:
-            if signed.seat == seat and fault_alone(signed, self.match) is None:
-                self.take(m.parse_content(signed), pack(signed))
+        if seat in self.convicted:
+            return
+        for signed in self._worth_taking(evidence):
+            self.take(m.parse_content(signed), pack(signed))
         if seat in self.convicted:
             return
         fault, step = self._proven(evidence)
@@ -365,6 +372,15 @@ class Log:
             view = self.view.number if step is None else m.parse_content(evidence.accused[0]).header.view
             self._convict(fault, evidence, view, step)
             self.taken.append(data)
+
+    def _worth_taking(self, evidence: m.Evidence) -> tuple[m.Signed, ...]:
+        """Those of the accused messages that may be as new as others: ballots only when they convict."""
+        if any(fault_alone(signed, self.match) is not None for signed in evidence.accused):
+            return ()
+        accused = [m.parse_content(signed) for signed in evidence.accused]
+        if len(accused) == 1 and not isinstance(accused[0].body, m.BALLOTS):
+            return evidence.accused
+        return evidence.accused if contradiction(accused[0], accused[-1]) is not None else ()
 
     def _proven(self, evidence: m.Evidence) -> tuple[PeerFault | None, int | None]:
         first = evidence.accused[0]
@@ -380,33 +396,52 @@ class Log:
             return None, None
         view = self.views[accused.header.view]
         place = (accused.header.step, accused.header.previous)
-        node = view.known.get(place) or self._derive(view, place[0], evidence.before)
-        if node is None or node.place != place:
+        node = view.known.get(place) or self._derive(view, place, evidence.before)
+        if node is None:
             return None, None
         verdict = self._judge(node.replica, accused)
         if isinstance(verdict, Spoken):
-            return node.replica.proof_fault(verdict, self._rng), accused.header.step
+            return self._proof_fault(node.replica, verdict), accused.header.step
         return verdict, accused.header.step
 
-    def _derive(self, view: _View, step: int, before: Iterable[m.Signed]) -> Node | None:
-        """The step after one that is known here, if these are valid messages of all its seats."""
+    def _proof_fault(self, replica: Replica, spoken: Spoken) -> PeerFault | None:
+        """What is wrong with the shuffle proof in a message; each is verified once, for that takes long."""
+        key = (replica.digest, spoken.message.signed.content)
+        if key not in self._proofs_held:
+            fault = replica.proof_fault(spoken, self._rng)
+            if fault is not None:
+                self._verdicts[key] = fault
+                return fault
+            self._proofs_held.add(key)
+        return None
+
+    def _derive(self, view: _View, place: Place, before: Iterable[m.Signed]) -> Node | None:
+        """The step of this digest, if these are valid messages of all seats of one before that is known here."""
+        step, digest = place
+        if step > (self.replica.step if view.closed is None else view.closed.step) + 2:
+            return None
         try:
-            said = [m.parse_content(signed) for signed in before]
+            said = {signed.seat: m.parse_content(signed) for signed in before}
         except DecodeError:
             return None
         for node in list(view.known.values()):
-            if node.replica.step == step - 1:
-                spoken = {one.header.seat: self._judge(node.replica, one) for one in said}
-                valid = {seat: one for seat, one in spoken.items() if isinstance(one, Spoken)}
-                if set(valid) == set(node.replica.live):
-                    return self._after(node, valid)
+            replica = node.replica
+            if replica.step == step - 1 and set(said) == set(replica.live):
+                if replica.step_digest(said) != digest:
+                    continue  # nothing is judged, or kept, for a digest that nobody has signed anything on
+                judged = {seat: self._judge(replica, one) for seat, one in said.items()}
+                valid = {seat: one for seat, one in judged.items() if isinstance(one, Spoken)}
+                return self._after(node, valid) if set(valid) == set(said) else None
         return None
 
     def counts(self, signed: m.Signed) -> bool:
         """Whether a message that was just taken has a place in the log, as in a transcript, which is in order."""
         message = m.parse_content(signed)
+        header = message.header
+        if isinstance(message.body, m.Leave):  # of a seat that was to stay, and left while the view opened
+            return self.replica.phase is not MatchPhase.OVER and header.seat in self.live
         if isinstance(message.body, m.BALLOTS):
-            return self.replica.phase is not MatchPhase.OVER and message.header.view == self.view.number
+            return self.replica.phase is not MatchPhase.OVER and header.view == self.view.number
         stands = self.steps[-1:] + [node.before for node in self.path] + [self._spoken_here()]
         return any(message.signed.content == one.signed.content for said in stands for one in said)
 
@@ -575,6 +610,7 @@ class Log:
         view.known = {place: node for place, node in view.known.items() if place[0] > step}
         held = {place[1] for place in view.known}
         self._verdicts = {key: verdict for key, verdict in self._verdicts.items() if key[0] in held}
+        self._proofs_held = {key for key in self._proofs_held if key[0] in held}
 
     # -- the next view ------------------------------------------------------------------------------------
 
@@ -582,7 +618,7 @@ class Log:
         """Go on by a proposal that is agreed; False while its step can not be derived here."""
         view = self.view
         node = view.known.get((proposal.step, proposal.digest))
-        if node is None:
+        if node is None or node.replica.phase is MatchPhase.OVER:
             return False
         standing = {}
         for seat, content in proposal.owns:
@@ -591,6 +627,7 @@ class Log:
             if isinstance(verdict, Spoken):
                 standing[seat] = verdict
         after = node.replica.without(proposal.gone, standing, proposal.opens)
+        self._tell_way(node)
         self.steps += [one.before for one in self._way(node)]
         self.steps.append(tuple(standing[seat].message for seat in sorted(standing)))
         assert len(self.steps) == after.step
@@ -609,6 +646,16 @@ class Log:
         self.follow()
         return True
 
+    def _tell_way(self, node: Node) -> None:
+        """The steps up to this one are complete, though the position may be elsewhere, or not there yet."""
+        walked = [one.place for one in self.path]
+        for one in self._way(node):
+            if one.place not in walked:
+                before = self.view.known[one.replica.step - 1, one.before[0].header.previous].replica
+                judged = {said.header.seat: self._judge(before, said) for said in one.before}
+                spoken = {seat: said for seat, said in judged.items() if isinstance(said, Spoken)}
+                self.changes.append(Completed(before, spoken, one.replica))
+
     def _way(self, node: Node) -> list[Node]:
         """The steps after those that are in `steps`, up to this one."""
         way: list[Node] = []
@@ -625,10 +672,10 @@ class Log:
         for view in self.views[min(number, len(self.views) - 1) :]:
             stands = range(max(step, view.first), min(self._end(view), len(self.steps)))
             wanted += [m.wire(one) for past in stands for one in self.steps[past]]
+            wanted += [m.wire(one) for one in view.ballots.all()]  # before what they name, and seal
             for past in sorted(view.places):
                 kept = view.places[past]
                 wanted += [m.wire(one) for seat in sorted(kept) for one in kept[seat] if past >= step - 1]
-            wanted += [m.wire(one) for one in view.ballots.all()]
         wanted += [m.wire(self.leaves[seat]) for seat in sorted(self.leaves)]
         wanted += [pack(self.convicted[seat].evidence) for seat in sorted(self.convicted)]
         return list(dict.fromkeys(wanted))
@@ -640,14 +687,12 @@ class Log:
             stands = range(view.first, min(self._end(view), len(self.steps)))
             said += [m.wire(one) for step in stands for one in self.steps[step]]
             if view.closed is not None:
-                said += [
-                    one for one in self._opening(view, view.closed) if one not in said[-len(self.live) :]
-                ]
+                said += self._opening(view, view.closed)
         for node in self.path[1:]:
             said += [m.wire(one) for one in node.before]
         said += [m.wire(one.message) for one in self.spoken().values()]
         said += [pack(self.convicted[seat].evidence) for seat in sorted(self.accused())]
-        return said
+        return list(dict.fromkeys(said))  # what stands at the end of a view is told once
 
     def evidence_file(self, conviction: Conviction) -> list[bytes]:
         """What convinces a verifier that never saw the match: the log as far as it is needed, and the evidence."""
@@ -661,15 +706,15 @@ class Log:
             for node in self.path[1:] if conviction.view == self.view.number else ():
                 if node.replica.step <= conviction.step:
                     said += [m.wire(one) for one in node.before]
-        return [*said, pack(conviction.evidence)]
+        return list(dict.fromkeys([*said, pack(conviction.evidence)]))
 
     def _opening(self, view: _View, proposal: Proposal) -> list[bytes]:
         """What proves that a view was opened by a proposal: who is excluded, the votes, an entry."""
         named = [self._named(proposal.step, m.Own(seat, content), view) for seat, content in proposal.owns]
         said = [m.wire(one) for one in named if one is not None and one not in self.steps[proposal.step]]
         for seat in sorted(proposal.excluded):
-            convicted = self.convicted.get(seat)
-            said.append(m.wire(self.leaves[seat]) if convicted is None else pack(convicted.evidence))
+            leave = self.leaves.get(seat)  # rather than a conviction: that may be for what it signed later
+            said.append(pack(self.convicted[seat].evidence) if leave is None else m.wire(leave))
         ballots, enough = view.ballots, len(view.ballots.live - proposal.gone)
         votes: dict[int, list[m.Message]] = {}
         for (seat, number), kept in sorted(ballots.votes.items()):

@@ -295,7 +295,7 @@ class Session:
                     self.events.append(StepDone(before, after))
                 case Opened(before=before, standing=standing, after=after, gone=gone):
                     self._go_on(before, standing.get(self.seat), after)
-                    self.speaker.drop_shuffle()
+                    self._speakers[_place(after)].drop_shuffle()
                     self._suspects -= gone
                     self.events.append(ViewOpened(before, after, tuple(sorted(gone))))
                 case Conviction():
@@ -355,8 +355,7 @@ class Session:
         """Sign LEAVE, the last thing that this seat signs in the match. False if there is nothing to leave."""
         if self.out or self.over or not self.may_sign:
             return False
-        last = self.log.count().last_vote(self.seat)
-        self._keep(self.sign(m.Leave(last[0] if last else 0)))
+        self._keep(self.sign(m.Leave(self.log.count().last.get(self.seat, 0))))
         self.events.append(Voted(self.seat, (self.seat,)))
         self._after()
         return True

@@ -135,9 +135,13 @@ class Speaker:
     def automatic(self, place: Place) -> tuple[m.Body, Note | None] | None:
         """The message that needs no decision, and its note; None when a decision is awaited."""
         if place.phase in (MatchPhase.HEAL_PROVE, MatchPhase.RAISE, MatchPhase.TAGS):
-            return self._heal(place)
+            return None if self._has_lost_heal(place) else self._heal(place)
         body = self._plain(place)
         return None if body is None else (body, None)
+
+    def _has_lost_heal(self, place: Place) -> bool:
+        """Whether the fresh secret is gone: an old copy of the journal was restored."""
+        return place.phase is MatchPhase.RAISE and Purpose.HEAL_KEY not in self.promised
 
     def _plain(self, place: Place) -> m.Body | None:
         match place.phase:

@@ -42,11 +42,15 @@ def proposal_of(vote: m.Message) -> Proposal:
 
 
 class Ballots:
-    """The votes and entries of one view, as messages: at most two of a seat in a round, for two convict it."""
+    """The votes and entries of one view, as messages: at most two of a seat in a round, for two convict it.
+
+    More votes are kept only if they prove an entry: somebody may have gone on by them.
+    """
 
     def __init__(self, live: Iterable[int]) -> None:
         self.live = frozenset(live)
         self.votes: dict[tuple[int, int], list[m.Message]] = {}  # by (seat, round)
+        self.rounds: set[int] = set()  # in which anybody has voted
         self.entries: dict[int, list[m.Message]] = {}
 
     def add(self, message: m.Message) -> bool:
@@ -58,16 +62,26 @@ class Ballots:
             kept = self.votes.setdefault((seat, body.round), [])
         else:
             kept = self.entries.setdefault(seat, [])
-        if len(kept) > 1 or message.signed.content in [one.signed.content for one in kept]:
+        if message.signed.content in [one.signed.content for one in kept]:
+            return False
+        if len(kept) > 1 and not (isinstance(body, m.Vote) and self._is_entered(message)):
             return False
         kept.append(message)
+        if isinstance(body, m.Vote):
+            self.rounds.add(body.round)
         return True
+
+    def _is_entered(self, vote: m.Message) -> bool:
+        wanted = opens(vote)
+        bodies = [entry.body for kept in self.entries.values() for entry in kept]
+        return any(isinstance(body, m.Enter) and body.opens == wanted for body in bodies)
 
     def copy(self) -> Ballots:
         """The same ballots, to be added to in another way."""
         other = Ballots(self.live)
         other.votes = {key: list(kept) for key, kept in self.votes.items()}
         other.entries = {seat: list(kept) for seat, kept in self.entries.items()}
+        other.rounds = set(self.rounds)
         return other
 
     def of(self, seat: int) -> list[m.Message]:
@@ -76,19 +90,19 @@ class Ballots:
         return votes + self.entries.get(seat, [])
 
     def all(self) -> list[m.Message]:
-        """Everything: votes by round and seat, then entries by seat."""
+        """Everything: entries by seat, then the votes that prove them, by round and seat."""
         rounds = sorted(self.votes, key=lambda key: (key[1], key[0]))
         votes = [vote for key in rounds for vote in self.votes[key]]
-        return votes + [entry for seat in sorted(self.entries) for entry in self.entries[seat]]
+        return [entry for seat in sorted(self.entries) for entry in self.entries[seat]] + votes
 
     def names(self, seat: int, content: bytes) -> bool:
-        """Whether any vote names this content (a hash) as the message of a seat."""
+        """Whether any vote names this content (a hash) as the message of a seat; its own votes do not count."""
         wanted = (seat, content)
         return any(
             wanted in [(own.seat, own.content) for own in vote.body.owns]
-            for kept in self.votes.values()
+            for (voter, _), kept in self.votes.items()
             for vote in kept
-            if isinstance(vote.body, m.Vote)
+            if voter != seat and isinstance(vote.body, m.Vote)
         )
 
     def __bool__(self) -> bool:
@@ -107,7 +121,10 @@ class Count:
     left: frozenset[int]
     votes: dict[int, dict[int, list[Proposal]]] = field(default_factory=dict)  # by round, by seat
     entries: dict[int, list[tuple[int, Proposal]]] = field(default_factory=dict)  # by seat: (round, proposal)
-    highest: int = 0  # the highest round in which anybody has voted or entered
+    highest: int = (
+        0  # the last round that somebody has voted in, and in each before it: no lie leaps to the end
+    )
+    last: dict[int, int] = field(default_factory=dict)  # by seat: the last round of its votes, usable or not
 
     @property
     def proven(self) -> frozenset[int]:
@@ -123,9 +140,10 @@ class Count:
         return proposal in self.votes.get(number, {}).get(seat, ())
 
     def last_vote(self, seat: int) -> tuple[int, Proposal] | None:
-        """The last vote of a seat: its round, and what for."""
-        own = [number for number, by_seat in self.votes.items() if seat in by_seat]
-        return (max(own), self.votes[max(own)][seat][0]) if own else None
+        """The last vote of a seat: its round, and what for; None also while it cannot be read."""
+        number = self.last.get(seat, 0)
+        proposals = self.votes.get(number, {}).get(seat)
+        return (number, proposals[0]) if proposals else None
 
     def is_agreed(self, number: int, proposal: Proposal) -> bool:
         """V2: whether all that stay voted for it in this very round, and are a majority of all but the excluded."""
@@ -189,7 +207,10 @@ class Count:
         """V1, V5: the vote that is due (its round, and what for), or None."""
         if not (self.votes or self.entries or self.without(me, suspects)):
             return None
-        last, choice = self.last_vote(me), self.choice(me, suspects, own)
+        last = self.last_vote(me)
+        if last is None and me in self.last:
+            return None  # what it names has not come back yet: it may bind
+        choice = self.choice(me, suspects, own)
         if last is not None and last[1] == choice and self.highest <= last[0]:
             return None
         if not self.may_vote(me, choice, suspects):
