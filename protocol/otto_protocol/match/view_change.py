@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Self
 
 from otto_protocol.match import messages as m
 from otto_protocol.match.contradictions import opens
@@ -108,6 +109,42 @@ class Count:
     votes: dict[int, dict[int, list[Proposal]]] = field(default_factory=dict)  # by round, by seat
     entries: dict[int, list[tuple[int, Proposal]]] = field(default_factory=dict)  # by seat: (round, proposal)
     highest: int = 0  # the highest round in which anybody has voted or entered
+
+    @classmethod
+    def of(
+        cls,
+        ballots: Ballots,
+        convicted: Iterable[int],
+        left: Iterable[int],
+        is_held: Callable[[m.Message, m.Own], bool],
+    ) -> Self:
+        """Count these ballots. A vote counts if who it excludes is proven, and what it names is held."""
+        live = ballots.live
+        count = cls(live, frozenset(convicted), frozenset(left) & live)
+        for (seat, number), kept in ballots.votes.items():
+            count.highest = max(count.highest, number)
+            usable = [proposal_of(vote) for vote in kept if count._is_usable(vote, is_held)]
+            if usable:
+                count.votes.setdefault(number, {})[seat] = usable
+        for seat, entries in ballots.entries.items():
+            for entry in entries:
+                assert isinstance(entry.body, m.Enter)
+                count.highest = max(count.highest, entry.body.round)
+                count.entries.setdefault(seat, []).extend(
+                    (entry.body.round, proposal)
+                    for proposal in count.votes.get(entry.body.round, {}).get(seat, ())
+                    if proposal.opens == entry.body.opens
+                )
+        return count
+
+    def _is_usable(self, vote: m.Message, is_held: Callable[[m.Message, m.Own], bool]) -> bool:
+        body = vote.body
+        assert isinstance(body, m.Vote)
+        return (
+            self.live >= {*body.gone, *(own.seat for own in body.owns)}
+            and self.proven >= frozenset(body.excluded)
+            and all(is_held(vote, own) for own in body.owns)
+        )
 
     @property
     def proven(self) -> frozenset[int]:
