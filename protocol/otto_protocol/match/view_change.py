@@ -108,6 +108,8 @@ class Count:
     left: frozenset[int]
     votes: dict[int, dict[int, list[Proposal]]] = field(default_factory=dict)  # by round, by seat
     entries: dict[int, list[tuple[int, Proposal]]] = field(default_factory=dict)  # by seat: (round, proposal)
+    rounds: dict[int, int] = field(default_factory=dict)  # by seat: the last one it voted in, counted or not
+    entered: set[int] = field(default_factory=set)  # seats that signed an entry, counted or not
     highest: int = 0  # the highest round in which anybody has voted or entered
 
     @classmethod
@@ -123,10 +125,12 @@ class Count:
         count = cls(live, frozenset(convicted), frozenset(left) & live)
         for (seat, number), kept in ballots.votes.items():
             count.highest = max(count.highest, number)
+            count.rounds[seat] = max(count.rounds.get(seat, 0), number)
             usable = [proposal_of(vote) for vote in kept if count._is_usable(vote, is_held)]
             if usable:
                 count.votes.setdefault(number, {})[seat] = usable
         for seat, entries in ballots.entries.items():
+            count.entered.add(seat)
             for entry in entries:
                 assert isinstance(entry.body, m.Enter)
                 count.highest = max(count.highest, entry.body.round)
@@ -159,10 +163,13 @@ class Count:
         """Whether a seat voted for a proposal in a round."""
         return proposal in self.votes.get(number, {}).get(seat, ())
 
-    def last_vote(self, seat: int) -> tuple[int, Proposal] | None:
-        """The last vote of a seat: its round, and what for."""
-        own = [number for number, by_seat in self.votes.items() if seat in by_seat]
-        return (max(own), self.votes[max(own)][seat][0]) if own else None
+    def last_vote(self, seat: int) -> tuple[int, Proposal | None] | None:
+        """The last vote of a seat: its round, and what for (None while that vote does not count here)."""
+        number = self.rounds.get(seat)
+        if number is None:
+            return None
+        counted = self.votes.get(number, {}).get(seat)
+        return number, counted[0] if counted else None
 
     def is_agreed(self, number: int, proposal: Proposal) -> bool:
         """V2: whether all that stay voted for it in this very round, and are a majority of all but the excluded."""
@@ -224,7 +231,7 @@ class Count:
         self, me: int, suspects: frozenset[int], own: Callable[[frozenset[int]], Proposal]
     ) -> tuple[int, Proposal] | None:
         """V1, V5: the vote that is due (its round, and what for), or None."""
-        if not (self.votes or self.entries or self.without(me, suspects)):
+        if me in self.entered or not (self.rounds or self.entered or self.without(me, suspects)):
             return None
         last, choice = self.last_vote(me), self.choice(me, suspects, own)
         if last is not None and last[1] == choice and self.highest <= last[0]:
@@ -235,12 +242,11 @@ class Count:
 
     def to_enter(self, me: int, suspects: frozenset[int]) -> tuple[int, Proposal] | None:
         """V3, V6: the round and the proposal by which this peer enters the next view, or None."""
-        last = self.last_vote(me)
-        if last is None:
+        number, proposal = self.last_vote(me) or (0, None)
+        if proposal is None or me in self.entered:
             return None
-        number, proposal = last
         if self.is_agreed(number, proposal):
-            return last
+            return number, proposal
         if not self.was_agreed(proposal, number):
             return None
         stay, gone = self.stay(proposal), self.without(me, suspects)
@@ -248,7 +254,7 @@ class Count:
         with_me = {seat for seat in stay if seat in entered or self.voted(number, seat, proposal)}
         if not entered - gone - {me} or not stay - gone - {me} <= with_me:
             return None
-        return last if self.may_vote(me, proposal, suspects) else None
+        return (number, proposal) if self.may_vote(me, proposal, suspects) else None
 
     def goes_on_without(self, me: int, suspects: frozenset[int]) -> bool:
         """V8: whether all that stay in some proposal without this seat, of those that it hears, have entered it."""
