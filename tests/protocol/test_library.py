@@ -55,7 +55,11 @@ def test_what_a_seat_says_instead_is_what_it_believes_when_it_is_valid() -> None
 
     lab.session(0).instead = watch
     assert lab.to_the_end(eager)
-    own = [messages.parse_content(one) for one in map(messages.parse_signed, lab.transcript(1).items) if one.seat == 0]
+    own = [
+        messages.parse_content(one)
+        for one in map(messages.parse_signed, lab.transcript(1).items)
+        if one.seat == 0
+    ]
     assert [message.body for message in own] == said
 
 

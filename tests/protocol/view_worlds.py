@@ -38,6 +38,7 @@ class Case:
     liars: frozenset[int] = frozenset()
     rounds: int = 2
     contents: int = 1  # different messages that the lowest liar may sign for the step
+    junk: int = 0  # votes of a round that the lowest liar may waste on what nobody else wants
     crashes: int = 0
     restarts: bool = False  # whoever crashed comes back, with nothing but what it has signed
     leaves: bool = False
@@ -81,6 +82,7 @@ class Table:
         self._places: dict[tuple[int, int], int] = {}  # by seat and round (0: entries): bits of ballots
         self._named = [self._content(number) for number in range(case.contents if case.liars else 0)]
         self._contents = sum(self._named)
+        self._junk = [self._wasted(number) for number in range(case.junk if case.liars else 0)]
         self.count = functools.cache(self._count)
         self.convicts = functools.cache(self._convicts)
         self.due = functools.cache(self._due)
@@ -118,6 +120,12 @@ class Table:
 
     def _content(self, number: int) -> int:
         return 1 << self.number(min(self.case.liars), m.Challenge(number))
+
+    def _wasted(self, number: int) -> Proposal:
+        """A proposal that never counts: it names a message that nobody has."""
+        liar = min(self.case.liars)
+        body = m.Vote(1, (), (), (m.Own(liar, bytes([number + 1]) * 32),))
+        return proposal_of(m.Message(m.Header(MATCH, 0, 0, liar, START), body, m.Signed(liar, b"", b"")))
 
     def _vote(self, seat: int, number: int, proposal: Proposal) -> int:
         owns = tuple(m.Own(one, content) for one, content in proposal.owns)
@@ -308,6 +316,8 @@ class Table:
             known = world[seat][0]
             made = [item for item in range(len(self.items)) if self._contents >> item & 1]
             highest = min(case.rounds, self.count(known).highest + 1)
+            for number, wasted in itertools.product(range(1, highest + 1), self._junk):
+                made.append(self.vote(min(case.liars), number, wasted))
             for liar, proposal in itertools.product(sorted(case.liars), proposals):
                 if liar in proposal.gone:
                     continue
@@ -516,15 +526,17 @@ def explore(case: Case, rule: type[Count] = Count, most: int = 10_000_000) -> Ex
     table = Table(case, rule)
     start = table.begin()
     came: dict[World, tuple[World, Act] | None] = {start: None}
-    waiting = deque([start])
-    while waiting and len(came) < most:
+    seen, waiting = {start}, deque([start])
+    while waiting and len(seen) < most:
         world = waiting.popleft()
         act = None
         try:
             table.end(world)
             for act in table.acts(world):
-                after = table.alike(table.do(world, act))
-                if after not in came:
+                after = table.do(world, act)
+                alike = table.alike(after)
+                if alike not in seen:
+                    seen.add(alike)
                     came[after] = (world, act)
                     waiting.append(after)
         except Fault as fault:
@@ -532,8 +544,8 @@ def explore(case: Case, rule: type[Count] = Count, most: int = 10_000_000) -> Ex
             while (step := came[world]) is not None:
                 world = step[0]
                 story.append(table.tell(step[1]))
-            return Explored(len(came), False, str(fault), tuple(reversed(story)), table.notes)
-    return Explored(len(came), not waiting, None, (), table.notes)
+            return Explored(len(seen), False, str(fault), tuple(reversed(story)), table.notes)
+    return Explored(len(seen), not waiting, None, (), table.notes)
 
 
 WEIGHTS = {"hears": 40, "votes": 30, "follows": 30, "crashes": 2, "lies": 40, "returns": 5, "leaves": 2}

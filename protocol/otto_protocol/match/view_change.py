@@ -43,7 +43,11 @@ def proposal_of(vote: m.Message) -> Proposal:
 
 
 class Ballots:
-    """The votes and entries of one view, as messages: at most two of a seat in a round, for two convict it."""
+    """The votes and entries of one view, as messages.
+
+    Of a seat in a round at most two votes are kept, for two convict it; and besides these what another seat voted for
+    in that round, too: others may have gone on by it.
+    """
 
     def __init__(self, live: Iterable[int]) -> None:
         self.live = frozenset(live)
@@ -59,10 +63,21 @@ class Ballots:
             kept = self.votes.setdefault((seat, body.round), [])
         else:
             kept = self.entries.setdefault(seat, [])
-        if len(kept) > 1 or message.signed.content in [one.signed.content for one in kept]:
+        if message.signed.content in [one.signed.content for one in kept]:
+            return False
+        if len(kept) > 1 and not (isinstance(body, m.Vote) and self._is_shared(message, body.round)):
             return False
         kept.append(message)
         return True
+
+    def _is_shared(self, vote: m.Message, number: int) -> bool:
+        wanted = opens(vote)
+        return any(
+            opens(other) == wanted
+            for (seat, one), kept in self.votes.items()
+            if one == number and seat != vote.header.seat
+            for other in kept
+        )
 
     def copy(self) -> Ballots:
         """The same ballots, to be added to in another way."""
@@ -110,7 +125,9 @@ class Count:
     entries: dict[int, list[tuple[int, Proposal]]] = field(default_factory=dict)  # by seat: (round, proposal)
     rounds: dict[int, int] = field(default_factory=dict)  # by seat: the last one it voted in, counted or not
     entered: set[int] = field(default_factory=set)  # seats that signed an entry, counted or not
-    highest: int = 0  # the highest round in which anybody has voted or entered
+    highest: int = (
+        0  # the highest round that was reached one by one: a liar can name any, and nothing follows it
+    )
 
     @classmethod
     def of(
@@ -124,16 +141,17 @@ class Count:
         live = ballots.live
         count = cls(live, frozenset(convicted), frozenset(left) & live)
         for (seat, number), kept in ballots.votes.items():
-            count.highest = max(count.highest, number)
             count.rounds[seat] = max(count.rounds.get(seat, 0), number)
             usable = [proposal_of(vote) for vote in kept if count._is_usable(vote, is_held)]
             if usable:
                 count.votes.setdefault(number, {})[seat] = usable
+        voted = {number for _, number in ballots.votes}
+        while count.highest + 1 in voted:
+            count.highest += 1
         for seat, entries in ballots.entries.items():
             count.entered.add(seat)
             for entry in entries:
                 assert isinstance(entry.body, m.Enter)
-                count.highest = max(count.highest, entry.body.round)
                 count.entries.setdefault(seat, []).extend(
                     (entry.body.round, proposal)
                     for proposal in count.votes.get(entry.body.round, {}).get(seat, ())
@@ -267,7 +285,7 @@ class Count:
                     seat for seat in stay if any(other == proposal for _, other in self.entries.get(seat, ()))
                 }
                 heard = stay - suspects - self.proven
-                if entered and heard <= entered and self.was_agreed(proposal, self.highest):
+                if entered and heard <= entered and self.was_agreed(proposal, max(self.votes)):
                     return True
         return False
 
