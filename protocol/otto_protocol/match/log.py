@@ -195,26 +195,12 @@ class Log:
 
     def count(self) -> Count:
         """What the ballots of this view mean."""
-        view = self.view
-        count = Count(
-            frozenset(self.live), frozenset(self.convicted), frozenset(self.leaves) & frozenset(self.live)
+        return Count.of(
+            self.view.ballots,
+            self.convicted,
+            self.leaves,
+            lambda vote, own: self._named(vote.header.step, own) is not None,
         )
-        while count.highest + 1 in view.ballots.rounds:
-            count.highest += 1
-        for (seat, number), kept in view.ballots.votes.items():
-            count.last[seat] = max(count.last.get(seat, 0), number)
-            usable = [proposal_of(vote) for vote in kept if self._is_usable(vote, count.proven)]
-            if usable:
-                count.votes.setdefault(number, {})[seat] = usable
-        for seat, entries in view.ballots.entries.items():
-            for entry in entries:
-                assert isinstance(entry.body, m.Enter)
-                count.entries.setdefault(seat, []).extend(
-                    (entry.body.round, proposal)
-                    for proposal in count.votes.get(entry.body.round, {}).get(seat, ())
-                    if proposal.opens == entry.body.opens
-                )
-        return count
 
     def proposal(self, gone: frozenset[int]) -> m.Vote:
         """What this peer would vote for from its position, to go on without these seats (its round is left open)."""
@@ -228,17 +214,6 @@ class Log:
 
     def _here(self, seat: int) -> list[m.Message]:
         return self._contents(self.view, self.replica.step, seat)
-
-    def _is_usable(self, vote: m.Message, proven: frozenset[int]) -> bool:
-        """Whether a vote counts here: who it excludes is proven, and all that it names is held."""
-        body = vote.body
-        assert isinstance(body, m.Vote)
-        live = frozenset(self.live)
-        return (
-            live >= {*body.gone, *(own.seat for own in body.owns)}
-            and proven >= frozenset(body.excluded)
-            and all(self._named(vote.header.step, own) is not None for own in body.owns)
-        )
 
     def _named(self, step: int, own: m.Own, view: _View | None = None) -> m.Message | None:
         said = self._contents(view or self.view, step, own.seat)

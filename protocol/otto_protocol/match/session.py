@@ -355,7 +355,7 @@ class Session:
         """Sign LEAVE, the last thing that this seat signs in the match. False if there is nothing to leave."""
         if self.out or self.over or not self.may_sign:
             return False
-        self._keep(self.sign(m.Leave(self.log.count().last.get(self.seat, 0))))
+        self._keep(self.sign(m.Leave(self.log.count().rounds.get(self.seat, 0))))
         self.events.append(Voted(self.seat, (self.seat,)))
         self._after()
         return True

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Self
 
 from otto_protocol.match import messages as m
 from otto_protocol.match.contradictions import opens
@@ -42,15 +43,15 @@ def proposal_of(vote: m.Message) -> Proposal:
 
 
 class Ballots:
-    """The votes and entries of one view, as messages: at most two of a seat in a round, for two convict it.
+    """The votes and entries of one view, as messages.
 
-    More votes are kept only if they prove an entry: somebody may have gone on by them.
+    Of a seat in a round at most two votes are kept, for two convict it; and besides these what another seat voted for
+    in that round, too, and what was entered: others may have gone on by it.
     """
 
     def __init__(self, live: Iterable[int]) -> None:
         self.live = frozenset(live)
         self.votes: dict[tuple[int, int], list[m.Message]] = {}  # by (seat, round)
-        self.rounds: set[int] = set()  # in which anybody has voted
         self.entries: dict[int, list[m.Message]] = {}
 
     def add(self, message: m.Message) -> bool:
@@ -64,24 +65,26 @@ class Ballots:
             kept = self.entries.setdefault(seat, [])
         if message.signed.content in [one.signed.content for one in kept]:
             return False
-        if len(kept) > 1 and not (isinstance(body, m.Vote) and self._is_entered(message)):
+        if len(kept) > 1 and not (isinstance(body, m.Vote) and self._is_shared(message, body.round)):
             return False
         kept.append(message)
-        if isinstance(body, m.Vote):
-            self.rounds.add(body.round)
         return True
 
-    def _is_entered(self, vote: m.Message) -> bool:
+    def _is_shared(self, vote: m.Message, number: int) -> bool:
         wanted = opens(vote)
-        bodies = [entry.body for kept in self.entries.values() for entry in kept]
-        return any(isinstance(body, m.Enter) and body.opens == wanted for body in bodies)
+        entries = [entry.body for kept in self.entries.values() for entry in kept]
+        return any(isinstance(body, m.Enter) and body.opens == wanted for body in entries) or any(
+            opens(other) == wanted
+            for (seat, one), kept in self.votes.items()
+            if one == number and seat != vote.header.seat
+            for other in kept
+        )
 
     def copy(self) -> Ballots:
         """The same ballots, to be added to in another way."""
         other = Ballots(self.live)
         other.votes = {key: list(kept) for key, kept in self.votes.items()}
         other.entries = {seat: list(kept) for seat, kept in self.entries.items()}
-        other.rounds = set(self.rounds)
         return other
 
     def of(self, seat: int) -> list[m.Message]:
@@ -121,10 +124,50 @@ class Count:
     left: frozenset[int]
     votes: dict[int, dict[int, list[Proposal]]] = field(default_factory=dict)  # by round, by seat
     entries: dict[int, list[tuple[int, Proposal]]] = field(default_factory=dict)  # by seat: (round, proposal)
+    rounds: dict[int, int] = field(default_factory=dict)  # by seat: the last one it voted in, counted or not
+    entered: set[int] = field(default_factory=set)  # seats that signed an entry, counted or not
     highest: int = (
-        0  # the last round that somebody has voted in, and in each before it: no lie leaps to the end
+        0  # the highest round that was reached one by one: a liar can name any, and nothing follows it
     )
-    last: dict[int, int] = field(default_factory=dict)  # by seat: the last round of its votes, usable or not
+
+    @classmethod
+    def of(
+        cls,
+        ballots: Ballots,
+        convicted: Iterable[int],
+        left: Iterable[int],
+        is_held: Callable[[m.Message, m.Own], bool],
+    ) -> Self:
+        """Count these ballots. A vote counts if who it excludes is proven, and what it names is held."""
+        live = ballots.live
+        count = cls(live, frozenset(convicted), frozenset(left) & live)
+        for (seat, number), kept in ballots.votes.items():
+            count.rounds[seat] = max(count.rounds.get(seat, 0), number)
+            usable = [proposal_of(vote) for vote in kept if count._is_usable(vote, is_held)]
+            if usable:
+                count.votes.setdefault(number, {})[seat] = usable
+        voted = {number for _, number in ballots.votes}
+        while count.highest + 1 in voted:
+            count.highest += 1
+        for seat, entries in ballots.entries.items():
+            count.entered.add(seat)
+            for entry in entries:
+                assert isinstance(entry.body, m.Enter)
+                count.entries.setdefault(seat, []).extend(
+                    (entry.body.round, proposal)
+                    for proposal in count.votes.get(entry.body.round, {}).get(seat, ())
+                    if proposal.opens == entry.body.opens
+                )
+        return count
+
+    def _is_usable(self, vote: m.Message, is_held: Callable[[m.Message, m.Own], bool]) -> bool:
+        body = vote.body
+        assert isinstance(body, m.Vote)
+        return (
+            self.live >= {*body.gone, *(own.seat for own in body.owns)}
+            and self.proven >= frozenset(body.excluded)
+            and all(is_held(vote, own) for own in body.owns)
+        )
 
     @property
     def proven(self) -> frozenset[int]:
@@ -139,11 +182,13 @@ class Count:
         """Whether a seat voted for a proposal in a round."""
         return proposal in self.votes.get(number, {}).get(seat, ())
 
-    def last_vote(self, seat: int) -> tuple[int, Proposal] | None:
-        """The last vote of a seat: its round, and what for; None also while it cannot be read."""
-        number = self.last.get(seat, 0)
-        proposals = self.votes.get(number, {}).get(seat)
-        return (number, proposals[0]) if proposals else None
+    def last_vote(self, seat: int) -> tuple[int, Proposal | None] | None:
+        """The last vote of a seat: its round, and what for (None while that vote does not count here)."""
+        number = self.rounds.get(seat)
+        if number is None:
+            return None
+        counted = self.votes.get(number, {}).get(seat)
+        return number, counted[0] if counted else None
 
     def is_agreed(self, number: int, proposal: Proposal) -> bool:
         """V2: whether all that stay voted for it in this very round, and are a majority of all but the excluded."""
@@ -205,11 +250,11 @@ class Count:
         self, me: int, suspects: frozenset[int], own: Callable[[frozenset[int]], Proposal]
     ) -> tuple[int, Proposal] | None:
         """V1, V5: the vote that is due (its round, and what for), or None."""
-        if not (self.votes or self.entries or self.without(me, suspects)):
+        if me in self.entered or not (self.rounds or self.entered or self.without(me, suspects)):
             return None
         last = self.last_vote(me)
-        if last is None and me in self.last:
-            return None  # what it names has not come back yet: it may bind
+        if last is not None and last[1] is None:
+            return None  # what it names has not come back yet, and it may bind
         choice = self.choice(me, suspects, own)
         if last is not None and last[1] == choice and self.highest <= last[0]:
             return None
@@ -219,12 +264,11 @@ class Count:
 
     def to_enter(self, me: int, suspects: frozenset[int]) -> tuple[int, Proposal] | None:
         """V3, V6: the round and the proposal by which this peer enters the next view, or None."""
-        last = self.last_vote(me)
-        if last is None:
+        number, proposal = self.last_vote(me) or (0, None)
+        if proposal is None or me in self.entered:
             return None
-        number, proposal = last
         if self.is_agreed(number, proposal):
-            return last
+            return number, proposal
         if not self.was_agreed(proposal, number):
             return None
         stay, gone = self.stay(proposal), self.without(me, suspects)
@@ -232,7 +276,7 @@ class Count:
         with_me = {seat for seat in stay if seat in entered or self.voted(number, seat, proposal)}
         if not entered - gone - {me} or not stay - gone - {me} <= with_me:
             return None
-        return last if self.may_vote(me, proposal, suspects) else None
+        return (number, proposal) if self.may_vote(me, proposal, suspects) else None
 
     def goes_on_without(self, me: int, suspects: frozenset[int]) -> bool:
         """V8: whether all that stay in some proposal without this seat, of those that it hears, have entered it."""
@@ -245,7 +289,7 @@ class Count:
                     seat for seat in stay if any(other == proposal for _, other in self.entries.get(seat, ()))
                 }
                 heard = stay - suspects - self.proven
-                if entered and heard <= entered and self.was_agreed(proposal, self.highest):
+                if entered and heard <= entered and self.was_agreed(proposal, max(self.votes)):
                     return True
         return False
 
