@@ -16,8 +16,8 @@ ABOUT = """
 For readers of the code. This table is made from `GAME_STEPS` in `otto_protocol/rules/phases.py`, and this page by
 `docs/generate_rules.py` from it and from what `otto-p2p rules` prints. `Names` are moves; a step that is not
 in the table is illegal. In choose, answer, exchange, collect, otto and score several players move, in any
-order. Rules T1 to T17 translate the original; R1 to R17 are the rulings of the design; R18 to R20, and the
-part of R16 that is about T3, were added when the engine was built.
+order. Rules T1 to T17 translate the original; R1 to R17 are the rulings of the design; R18 to R20, and
+what R3, R9, R14 and R16 say about T3 and lost cards, were added when the engine was built.
 
 """
 

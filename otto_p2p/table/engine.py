@@ -166,6 +166,10 @@ class Engine:
         """Make the session, and see how it stands. To be called once, before all else."""
         self.standing = await self._run(self._open)
 
+    def is_member(self, key: bytes) -> bool:
+        """Whether this peer has a seat in the match."""
+        return key in self._members
+
     async def put(self, item: Incoming | Lacking) -> None:
         """Hand in something from the network; waits while the queue is full."""
         with contextlib.suppress(trio.BrokenResourceError):  # stopped

@@ -13,6 +13,7 @@ from otto_p2p.i18n import _
 from otto_p2p.net import frames
 from otto_p2p.table.context import Context
 from otto_p2p.table.known_keys import KnownKeys
+from otto_p2p.table.pace import Pace
 from otto_p2p.table.snapshots import lobby_update
 from otto_p2p.updates import News, Notice
 from otto_p2p.words import table_name
@@ -20,10 +21,12 @@ from otto_protocol.encoding import pack, unpack
 from otto_protocol.errors import DecodeError, LocalError
 from otto_protocol.lobby.actions import Abandoned, Action, Memory, Moved, Publish, Started
 from otto_protocol.lobby.lobby import Lobby
-from otto_protocol.lobby.record import Here, OtherVersion, Stage, open_here, sign_here
-from otto_protocol.roster import Roster, Start
+from otto_protocol.lobby.record import Here, OtherVersion, Stage, author_of, open_here, sign_here
+from otto_protocol.roster import Member, Roster, Start
 
 Change = Callable[[], Iterable[Action]]
+
+MAX_AUTHORS = 64  # whose records through one link are kept until somebody looks at them
 
 
 class LobbyDriver:
@@ -61,6 +64,11 @@ class LobbyDriver:
         self._known = KnownKeys()  # with whom games were played
         self._send_wish, self._wishes = trio.open_memory_channel[Change](math.inf)
         self._record = b""
+        self._signed: tuple[Stage, tuple[Member, ...]] | None = None  # what the last record says of a roster
+        self._pace = Pace(context.timing.publish)
+        self._unpublished = False  # whether there is a newer record than the one that was published last
+        self._put_off: dict[tuple[bytes, bytes], bytes] = {}  # (link, author) -> its newest record, in a game
+        self._looked = -math.inf  # when the last of those were looked at
         self._seal_at: float | None = None
         self._wake_at: float | None = None
         self._news: list[Notice] = []  # to be told behind the next update
@@ -119,7 +127,21 @@ class LobbyDriver:
                     await self.do(await self._abandon(action))
 
     async def _publish(self, memory: Memory) -> None:
+        """Store and send the own record, soon: strangers can change it all the time, and each one costs a write.
+
+        What is signed for a roster, or binds to it, is on the disk before anything else follows from it.
+        """
+        waits = (memory.here.stage, memory.here.members) == self._signed
+        most = 1 if self.stage >= Stage.DEALT else self._context.timing.at_once
+        if not self._pace.take(trio.current_time(), most) and waits:
+            self._unpublished = True
+            return
+        await self._publish_now(memory)
+
+    async def _publish_now(self, memory: Memory) -> None:
         context = self._context
+        self._unpublished = False
+        self._signed = (memory.here.stage, memory.here.members)
         await context.run(context.journal.remember, "lobby", pack(memory))
         self._record = sign_here(context.journal.identity, memory.here)
         context.mesh.broadcast(frames.LobbyRecord(self._record))
@@ -154,6 +176,31 @@ class LobbyDriver:
 
     async def hear(self, key: bytes, data: bytes) -> None:
         """A record, from the peer with this key (not always its author)."""
+        if self.stage is not Stage.PLAYING:
+            await self._take(key, data)
+            return
+        try:
+            author = author_of(data)
+        except DecodeError:
+            self._context.mesh.drop(key)
+            return
+        place = (key, author)
+        if place in self._put_off or sum(link == key for link, _ in self._put_off) < MAX_AUTHORS:
+            self._put_off[place] = data
+
+    async def catch_up(self, *, now: bool = False) -> None:
+        """What waited for its time: the own newest record, and those of others; `now`: the own one at once."""
+        time, timing = trio.current_time(), self._context.timing
+        async with self.lock:
+            if self._unpublished and (now or self._pace.take(time, 1)):
+                await self._publish_now(self.lobby.memory)
+        if self.stage is not Stage.PLAYING or time - self._looked >= timing.publish:
+            self._looked = time
+            put_off, self._put_off = self._put_off, {}
+            for (key, _), data in put_off.items():
+                await self._take(key, data)
+
+    async def _take(self, key: bytes, data: bytes) -> None:
         mesh = self._context.mesh
         try:
             record = open_here(data)

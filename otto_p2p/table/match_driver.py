@@ -100,6 +100,7 @@ class MatchDriver:
         self._garbage: Counter[bytes] = Counter()
         self._began = now
         self._answered: set[bytes] = set()  # who has told us all that it has, since we began
+        self._answering: set[bytes] = set()  # members whose question for what they lack is being answered
         self._deserted_since = math.inf  # since when too many others are seen to have ended this match
         self._too_few = False  # whether so many are away that nothing can be decided, and the player knows
         self._addresses = b""  # where the players were reached, as the journal has it
@@ -206,6 +207,7 @@ class MatchDriver:
             mesh.send_to(self.members, frames.MatchMessage(out))
         self._relay(report.heard)
         for answer in report.answers:
+            self._answering.discard(answer.key)
             self.send_answer(answer)
         for fault in report.put_aside:
             text = _(
@@ -327,8 +329,15 @@ class MatchDriver:
         if silence is not None:
             self._deadlines.returned(silence, now)
             self._display.show_away(News.LINK_BACK, key)
-        self._ask_for_missing((key,))
+        if key in self._others:
+            self._ask_for_missing((key,))
         await self._note_addresses()
+
+    async def on_sync(self, key: bytes, view: int, step: int) -> None:
+        """A peer asks for what it lacks. Members are answered, one question at a time: they ask again anyway."""
+        if key in self._others and key not in self._answering:
+            self._answering.add(key)
+            await self.engine.put(Lacking(key, view, step))
 
     def on_away(self, key: bytes, why: str) -> None:
         """There is no link to this peer any more, or nothing is heard."""

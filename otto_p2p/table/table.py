@@ -210,6 +210,7 @@ class Table:
 
     async def _flush(self) -> None:
         """Let the last messages go out."""
+        await self.lobby.catch_up(now=True)
         with trio.move_on_after(self.context.timing.flush):
             while any(link.queued for link in self.context.mesh.links()):
                 await trio.sleep(0.02)
@@ -217,6 +218,7 @@ class Table:
     async def _tick(self) -> None:
         while True:
             await trio.sleep(self.context.timing.tick)
+            await self.lobby.catch_up()
             if not self._leaving.is_set():
                 await self.lobby.wake()
             if self.match is None or self.lobby.stage < Stage.DEALT:
@@ -340,8 +342,8 @@ class Table:
                 await driver.engine.put(Incoming(key, message))
             case frames.Sync(match=match, view=view, step=step):
                 if driver is not None and match == driver.engine.match:
-                    await driver.engine.put(Lacking(key, view, step))
-                elif last is not None and match == last.match:
+                    await driver.on_sync(key, view, step)
+                elif last is not None and match == last.match and last.is_member(key):
                     answer = await last.answer(Lacking(key, view, step))
                     for data in answer.messages:
                         self.context.mesh.send(key, frames.MatchMessage(data))

@@ -19,6 +19,12 @@ class TableTiming:
     stuck: float = 20.0  # ... or when it does not come further for that long
     caught: float = 2.0  # ... or that long after a member was convicted: by then all have the evidence
 
+    # Records of the lobby
+    publish: float = (
+        1.0  # on average between two own ones, and between two looks at those of others in a game
+    )
+    at_once: int = 5  # own ones that need not wait, before a game: people find each other fast
+
     # What is missing
     lacking: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 4.0, 5.0)  # between questions; then the last one
     few: int = 2  # how many are asked in the first second, at random: enough to get round a bad link

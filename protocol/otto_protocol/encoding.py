@@ -2,6 +2,8 @@
 
 `decode` accepts exactly what `encode` produces: MessagePack itself allows several encodings of one
 value (non-minimal ints, repeated map keys), so after decoding the value is encoded again and compared.
+Arrays are counted while they are decoded: a stranger's megabyte of nested arrays costs what is left of it
+after the first few items too many.
 
 Frozen dataclasses are encoded as the array of their fields in declaration order; the type hints say
 what is accepted (`Annotated[int, Max(9)]`, `Annotated[bytes, Exactly(33)]`, `Annotated[str, AtMost(63)]`,
@@ -28,6 +30,10 @@ T = TypeVar("T")
 MAX_UINT = 2**64 - 1
 MAX_BYTES = 1 << 20  # the largest value that `decode` looks at unless told otherwise
 MAX_DEPTH = 8
+FREE_ITEMS = 1024  # items that any value may have, however short it is
+SLACK = 16  # items and bytes of a record beyond what its declaration allows
+LONGEST_HEAD = 5  # bytes before the content of an array, a bin or a str
+BYTES_PER_ITEM = 16  # of longer ones: whatever has many items here (a transcript) is made of long items
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -60,13 +66,36 @@ def encode(value: Value) -> bytes:
 def decode(data: bytes, max_bytes: int = MAX_BYTES) -> Value:
     """The value whose `encode` is `data`; raises DecodeError for anything else.
 
-    Takes time and memory in proportion to `len(data)`, which is at most `max_bytes`.
+    Takes time and memory in proportion to `len(data)`, which is at most `max_bytes`; the value has at most
+    `FREE_ITEMS` items, and one for each `BYTES_PER_ITEM` bytes.
     """
+    items = FREE_ITEMS + min(len(data), max_bytes) // BYTES_PER_ITEM
+    return _decode(data, max_bytes, items, items)
+
+
+def _decode(data: bytes, max_bytes: int, max_items: int, max_array: int) -> Value:
+    """`decode` for a value of at most that many items, at most `max_array` of them in one array."""
     if len(data) > max_bytes:
         raise DecodeError(f"{len(data)} bytes where at most {max_bytes} are allowed")
+    left = max_items
+
+    def count(array: tuple[object, ...]) -> tuple[object, ...]:
+        nonlocal left
+        left -= len(array)
+        if left < 0:
+            raise ValueError("too many items")
+        return array
+
     try:
         value = msgpack.unpackb(
-            data, use_list=False, raw=False, strict_map_key=True, max_map_len=0, max_ext_len=0
+            data,
+            use_list=False,
+            raw=False,
+            strict_map_key=True,
+            list_hook=count,
+            max_array_len=max_array,
+            max_map_len=0,
+            max_ext_len=0,
         )
         _require_plain(value, MAX_DEPTH)
         again = msgpack.packb(value, use_bin_type=True)
@@ -97,8 +126,14 @@ def pack(record: Any) -> bytes:
 
 
 def unpack(cls: type[T], data: bytes, max_bytes: int = MAX_BYTES) -> T:
-    """The dataclass whose `pack` is `data`; raises DecodeError for anything else."""
-    return from_value(cls, decode(data, max_bytes))
+    """The dataclass whose `pack` is `data`; raises DecodeError for anything else.
+
+    No more is decoded than the declarations of `cls` allow, and a little: enough to name the field that is
+    too long.
+    """
+    bound = _bound(cls)
+    value = _decode(data, min(max_bytes, bound.octets + SLACK), bound.items + SLACK, bound.array + SLACK)
+    return from_value(cls, value)
 
 
 def to_value(record: Any) -> tuple[Value, ...]:
@@ -126,10 +161,20 @@ def describe(cls: type[Any]) -> list[tuple[str, str]]:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class _Bound:
+    """The most that a value can have: entries of all its arrays, entries of one array, encoded bytes."""
+
+    items: int
+    array: int
+    octets: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class _Field:
     read: Callable[[Value], Any]
     write: Callable[[Any], Value]
     text: str
+    bound: _Bound
 
 
 _known: dict[type[Any], tuple[tuple[str, _Field], ...]] = {}
@@ -141,6 +186,22 @@ def _fields(cls: type[Any]) -> tuple[tuple[str, _Field], ...]:
         hints = typing.get_type_hints(cls, include_extras=True)
         found = tuple((field.name, _field(hints[field.name])) for field in dataclasses.fields(cls))
         _known[cls] = found
+    return found
+
+
+_bounds: dict[type[Any], _Bound] = {}
+
+
+def _bound(cls: type[Any]) -> _Bound:
+    """The bound of a dataclass."""
+    found = _bounds.get(cls)
+    if found is None:
+        parts = [field.bound for _, field in _fields(cls)]
+        found = _bounds[cls] = _Bound(
+            len(parts) + sum(part.items for part in parts),
+            max(len(parts), *(part.array for part in parts)),
+            LONGEST_HEAD + sum(part.octets for part in parts),
+        )
     return found
 
 
@@ -165,9 +226,8 @@ def _field(hint: Any) -> _Field:
         return _sequence(_field(item), *_lengths(limits))
     assert isinstance(hint, type) and dataclasses.is_dataclass(hint), hint
     record: type[Any] = hint
-    return _Field(
-        functools.partial(from_value, record), to_value, f"[{', '.join(n for n, _ in _fields(record))}]"
-    )
+    names = ", ".join(name for name, _ in _fields(record))
+    return _Field(functools.partial(from_value, record), to_value, f"[{names}]", _bound(record))
 
 
 def _lengths(limits: tuple[Any, ...]) -> tuple[int, int]:
@@ -185,7 +245,7 @@ def _flag() -> _Field:
             raise DecodeError("not 0 or 1")
         return value == 1
 
-    return _Field(read, int, "0 or 1")
+    return _Field(read, int, "0 or 1", _Bound(0, 0, 1))
 
 
 def _number(most: int) -> _Field:
@@ -194,13 +254,13 @@ def _number(most: int) -> _Field:
             raise DecodeError(f"not an int up to {most}")
         return value
 
-    return _Field(read, read, f"uint <= {most}")
+    return _Field(read, read, f"uint <= {most}", _Bound(0, 0, len(encode(most))))
 
 
 def _member(kind: type[enum.IntEnum]) -> _Field:
     assert [member.value for member in kind] == list(range(len(kind))), "a field has the bound of its numbers"
     number = _number(len(kind) - 1)
-    return _Field(lambda value: kind(number.read(value)), int, number.text)
+    return _Field(lambda value: kind(number.read(value)), int, number.text, number.bound)
 
 
 def _octets(least: int, most: int) -> _Field:
@@ -209,7 +269,7 @@ def _octets(least: int, most: int) -> _Field:
             raise DecodeError(f"not {_span(least, most)} bytes")
         return value
 
-    return _Field(read, read, f"{_span(least, most)} bytes")
+    return _Field(read, read, f"{_span(least, most)} bytes", _Bound(0, 0, LONGEST_HEAD + most))
 
 
 def _text(least: int, most: int) -> _Field:
@@ -218,7 +278,7 @@ def _text(least: int, most: int) -> _Field:
             raise DecodeError(f"not a str of {_span(least, most)} bytes")
         return value
 
-    return _Field(read, read, f"str, {_span(least, most)} bytes")
+    return _Field(read, read, f"str, {_span(least, most)} bytes", _Bound(0, 0, LONGEST_HEAD + most))
 
 
 def _sequence(item: _Field, least: int, most: int) -> _Field:
@@ -231,6 +291,11 @@ def _sequence(item: _Field, least: int, most: int) -> _Field:
         lambda value: tuple(item.read(entry) for entry in check(value)),
         lambda value: tuple(item.write(entry) for entry in check(value)),
         f"array of {_span(least, most)}: {item.text}",
+        _Bound(
+            most * (1 + item.bound.items),
+            max(most, item.bound.array),
+            LONGEST_HEAD + most * item.bound.octets,
+        ),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 
 from otto_protocol.crypto.commitments import commit
 from otto_protocol.hashing import tagged_hash
+from otto_protocol.limits import HAND
 from otto_protocol.match import messages as m
 from otto_protocol.match.effects import Purpose
 from otto_protocol.rules.cards import number
@@ -213,6 +214,12 @@ def foreign_collect(table: Table, message: m.Message) -> m.Body:
     return m.Collect((hand(table, other_than(table))[0],))
 
 
+@instead("40b", "collect a card of the first hand after a draw", E, "T3", start="collect", kind=m.Collect)
+def kept_collect(table: Table, message: m.Message) -> m.Body:
+    past = table.me.history[-1] if table.me.replica.step != message.header.step else table.me.replica
+    return m.Collect((next(slot for slot in past.play.hands[table.me.seat] if slot < HAND * 3),))
+
+
 # -- duels -----------------------------------------------------------------------------------------------
 
 
@@ -317,6 +324,38 @@ class MixedScore(Cheat):
             (result,) = session.replica.results
             assert [(one.seat, one.rule) for one in result.cheats] == [(table.cheater, "R16")]
             assert result.points[table.cheater or 0] == 0
+
+
+@cheat(
+    "44b",
+    "junk as a stake, lost in a duel",
+    X,
+    start="choose",
+    player="duellist",
+    who=lambda _: 1,
+    ends="play",
+)
+class LostJunk(Cheat):
+    """Lays one card of another number, and loses that one: at the end the collection is of one number."""
+
+    def body(self, table: Table, body: m.Body) -> m.Body:
+        if isinstance(body, m.Choose):
+            junk = next(slot for slot in hand(table) if slot not in body.slots)
+            return m.Choose(body.commitment, (*body.slots, junk))
+        if isinstance(body, m.LoseCard) and not self.done:
+            self.done = True
+            own, cards = table.me.speaker.promised[Purpose.NUMBER].value, table.me.secret.cards
+            laid = table.me.replica.play.collections[table.me.seat]
+            slot = next(slot for slot in laid if number(cards[slot]) != own)
+            return m.LoseCard(slot, opening(table, slot))
+        return body
+
+    def after(self, table: Table) -> None:
+        seat = table.cheater or 0
+        for session in table.honest():
+            (result,) = session.replica.results
+            assert [(one.seat, one.rule) for one in result.cheats] == [(seat, "R16")]
+            assert result.points[seat] == 0
 
 
 @instead("48", "a wrong result", E, "P11", start="result", kind=m.Result)

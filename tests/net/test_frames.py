@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -92,3 +93,29 @@ def test_limits_are_kept_when_writing_too() -> None:
         encode_frame(MatchMessage(bytes(MAX_GAME + 1)))
     with pytest.raises(DecodeError):
         encode_frame(Peers((PeerHint(KEY, ("x" * 65,)),)))
+
+
+def peak(data: bytes) -> int:
+    """The most bytes that are held at one moment while the frame is read; whether it is one does not count."""
+    tracemalloc.start()
+    try:
+        with contextlib.suppress(DecodeError):
+            decode_frame(data)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+BOMBS = {"pairs": b"\x91\x00", "ints": b"\x00", "empty": b"\x90", "rows": b"\xdc\x00\x40" + bytes(64)}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("items", BOMBS)
+def test_a_frame_of_many_arrays_costs_no_more_than_its_bytes(kind: int, items: str) -> None:
+    """An honest frame of that size is copied twice; the arrays would take 8 to 30 times their bytes."""
+    honest = encode_frame(MatchMessage(bytes(MAX_GAME)))
+    decode_frame(bytes([kind]) + encode_frame(EXAMPLES[kind])[1:])  # worked out once for each kind
+    item = BOMBS[items]
+    count = (MAX_FRAME - 5) // len(item)
+    bomb = bytes([kind]) + b"\xdd" + count.to_bytes(4, "big") + item * count
+    assert peak(bomb) <= peak(honest)

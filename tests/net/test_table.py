@@ -277,8 +277,10 @@ async def test_nobody_but_the_engine_touches_a_session(tmp_path: Path, autojump_
 
         anna.mesh.send = noted  # type: ignore[method-assign]
         await anna.table._on_frame(b"somebody", Sync(match.engine.match, 0, 0))
+        assert not answers  # it had no seat
+        await anna.table._on_frame(bob.mesh.key, Sync(match.engine.match, 0, 0))
         assert len(answers) > 20
-        assert set(answers) == {b"somebody"}
+        assert set(answers) == {bob.mesh.key}
 
 
 # -- relaying ---------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import tracemalloc
 
 import pytest
 
@@ -132,6 +133,30 @@ def test_another_version_is_named() -> None:
             load(encode((magic, (version, *inner[1:]))))
     with pytest.raises(UnknownVersion):  # however the rest of it looks
         load(encode((magic, (PROTOCOL_VERSION + 1, "new", "fields"))))
+
+
+def peak(data: bytes) -> float:
+    """How many times its own size a file takes while it is loaded, or refused."""
+    tracemalloc.start()
+    try:
+        assert judged(data) == "DecodeError"
+        return tracemalloc.get_traced_memory()[1] / len(data)
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_file_of_many_arrays_is_refused_before_they_are_made() -> None:
+    """Without a bound such files took 32 times their size."""
+    size = 1 << 20
+    for item in (
+        b"\x91\x00",
+        b"\x00",
+        b"\x90",
+        b"\x93\x00\xc4\x00\xc4\x00",
+        b"\x92\xa8" + b"x" * 8 + b"\x00",
+    ):
+        count = size // len(item)
+        assert peak(b"\x92" + encode(MAGIC) + b"\xdd" + count.to_bytes(4, "big") + item * count) < 6
 
 
 def test_what_is_no_transcript() -> None:

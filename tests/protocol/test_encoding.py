@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import tracemalloc
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -124,6 +126,59 @@ def test_depth_and_length_are_bounded() -> None:
 def test_small_bytes_that_promise_much_cost_nothing(data: bytes) -> None:
     with pytest.raises(DecodeError):
         decode(data)
+
+
+FAT = 1 << 18
+BOMBS = {
+    "pairs": b"\xdd" + (FAT // 2 - 8).to_bytes(4, "big") + b"\x91\x00" * (FAT // 2 - 8),
+    "ints": b"\xdd" + (FAT - 8).to_bytes(4, "big") + bytes(FAT - 8),
+    "small arrays": (b"\xdc\x04\x00" + b"\x00" * 1024) * (FAT // 1027),
+    "rows": b"\xdc\x04\x00" + (b"\xdc\x00\xfc" + b"\x00" * 252) * 1024,
+    "empty arrays": b"\x93" + (b"\xdd" + (FAT // 3 - 8).to_bytes(4, "big") + b"\x90" * (FAT // 3 - 8)) * 3,
+    "deep": b"\x91" * (FAT - 1) + b"\x00",
+}
+
+
+def peak(work: Callable[[], object]) -> int:
+    """The most bytes that `work` holds at one moment; it has to end with DecodeError."""
+    unpack(Record, pack(GOOD))  # what is worked out once for a class is no part of it
+    unpack(Wide, pack(Wide(b"")))
+    tracemalloc.start()
+    try:
+        with pytest.raises(DecodeError):
+            work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_arrays_are_counted_while_they_are_decoded(bomb: str) -> None:
+    """Without a limit each item takes 8 bytes in its array and an array 48 more: 8 to 30 times the data."""
+    data = BOMBS[bomb]
+    assert peak(lambda: unpack(Record, data)) < len(data) / 8
+    assert peak(lambda: decode(data)) < 4 * len(data)
+    assert peak(lambda: unpack(Wide, data)) < len(data) / 8
+
+
+@dataclass(frozen=True, slots=True)
+class Wide:
+    """A megabyte is allowed, in one item."""
+
+    content: Annotated[bytes, AtMost(1 << 20)]
+
+
+def test_a_record_as_large_as_its_declaration_allows_is_decoded() -> None:
+    widest = Record(True, b"1234", "abcde", Inner(9), (Inner(9), Inner(9)))
+    assert unpack(Record, pack(widest)) == widest
+    assert unpack(Wide, pack(Wide(bytes(1 << 20))), 1 << 21) == Wide(bytes(1 << 20))
+
+
+def test_a_value_may_have_many_items_if_they_are_long() -> None:
+    rows: Value = tuple((7, bytes(40), bytes(64)) for _ in range(5000))
+    assert decode(encode(rows)) == rows
+    with pytest.raises(DecodeError):
+        decode(encode((0,) * 5000))
 
 
 def test_a_record_is_the_array_of_its_fields() -> None:

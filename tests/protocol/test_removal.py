@@ -88,6 +88,7 @@ CASES = [
     (3, 2, MatchPhase.DRAW, 1),
     (4, 1, MatchPhase.PLAY, 2),
     (2, 1, MatchPhase.PLAY, 2),
+    (2, 0, MatchPhase.DEAL, 0),
 ]
 
 

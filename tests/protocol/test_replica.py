@@ -278,6 +278,29 @@ def laid(replica: Replica, seat: int, what: Purpose, slot: int) -> Replica:
     return changed
 
 
+def test_r20_a_winner_that_leaves_while_the_last_scores_cross_takes_nothing_with_it() -> None:
+    """What stands ends the game, and only then the seat is gone."""
+    scoring, spoken = next(
+        (replica, said)
+        for replica, said in all_steps(3)
+        if all(isinstance(one.message.body, m.Score) for one in said.values())
+    )
+    winner = next(seat for seat in scoring.live if seat not in spoken)
+    honest = scoring.advance(spoken, RNG)
+    after = scoring.without(frozenset({winner}), spoken, bytes(32))
+    assert (after.phase, after.live) == (MatchPhase.RESULT, tuple(sorted(spoken)))
+    assert after.result_points() == honest.result_points()
+    assert after.result_points()[winner] >= 10
+
+
+def test_r20_whoever_leaves_a_table_of_two_in_the_deal_has_lost() -> None:
+    dealing, _, _ = first(MatchPhase.DEAL)
+    after = dealing.without(frozenset({0}), {}, bytes(32))
+    assert (after.phase, after.result_points()) == (MatchPhase.RESULT, (0, 10))
+    before, _, _ = first(MatchPhase.PROVE)
+    assert before.without(frozenset({0}), {}, bytes(32)).phase is MatchPhase.OVER  # nobody has seen a card
+
+
 def test_t06_the_card_that_is_laid_is_a_card_of_the_hand() -> None:
     replica, seat, _ = first(MatchPhase.PLAY, m.OpenLead)
     for slot in (replica.play.hands[1 - seat][0], replica.play.pile[0], *replica.play.collections[seat][:1]):

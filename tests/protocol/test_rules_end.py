@@ -299,7 +299,8 @@ def test_r16_the_whole_collection_is_opened() -> None:
 
 def kept_out() -> Game:
     """Seat 1 collects ones but answered with a one of its first hand, which it had not laid (T3)."""
-    game = arrange(["R3" + ZEROS, "B1 B4"], ["G9", FIVES.replace("5", "1")], [9, 1], RNG, leader=0)
+    ones = FIVES.replace("5", "1")
+    game = arrange(["R3" + ZEROS, "B1 B4"], ["G9", ones], [9, 1], RNG, leader=0, drew_own=False)
     play_cards(game, "R3", "B1")
     game.play(Exchange(0, False))
     return game
@@ -315,6 +316,76 @@ def test_r16_a_card_kept_out_of_the_collection_at_the_start_is_cheating_too() ->
     game.state = freeze(new)
     result = finish(game)
     assert (result.points, result.cheats) == ((1, 0), (Cheat(1, "T3"),))
+
+
+def test_t03_a_card_dealt_at_the_start_is_not_collected_later() -> None:
+    for drew_own in (False, True):
+        game = arrange(["R3" + ZEROS, "B1 R4"], ["G9", "R1"], [9, 1], RNG, pile="Y1 G2", drew_own=drew_own)
+        play_cards(game, "R3", "R4")
+        game.play(Exchange(1, True))
+        kept, drawn = slot_of(game, 1, "B1"), slot_of(game, 1, "Y1")
+        if drew_own:
+            assert game.legal(1)[0] == Collect(1, (kept, drawn))
+            game.play(Collect(1, (kept, drawn)))
+        else:
+            refused(game, Collect(1, (drawn, kept)), "T3")
+            assert game.legal(1) == [Collect(1, (drawn,)), Collect(1, ())]
+            game.play(Collect(1, (drawn,)))
+
+
+def test_t03_otto_shows_no_card_of_the_number_that_was_dealt_at_the_start() -> None:
+    """Eleven of the number in the first hand, eight laid, the other three shown for a bonus."""
+    hands = ["B5 R5 G5", "B2"]
+    game = arrange(hands, [FIVES, "R1"], [5, 1], RNG, drew_own=False)
+    new = draft(game.state)
+    new.phase, new.waiting = GamePhase.OTTO, (0,)
+    game.state = freeze(new)
+    refused(game, otto(game, 0, "B5", "R5", "G5"), "T3")
+    refused(game, otto(game, 0, "G5"), "T3")
+    assert game.legal(0) == [otto(game, 0), Say(0, False)]
+    game.play(otto(game, 0))
+    assert finish(game).bonus == ()
+    drew = at_otto(FIVES, "R1", numbers=[5, 1], hands=hands)
+    drew.play(otto(drew, 0, "B5", "R5", "G5"))
+    assert finish(drew).bonus == (Bonus.THREE_MORE,)
+
+
+def lost_junk(collection: str) -> Game:
+    """Seat 1 collects ones, and has lost a nine of its collection in a duel."""
+    game = arrange(["Y1" + ZEROS, "R3 B4"], ["G7", collection], [7, 1], RNG)
+    duel(game, "R3", 0)
+    slot = slot_of(game, 1, "R9")
+    game.play(LoseCard(1, slot, game.cards[slot]))
+    return game
+
+
+def test_r16_a_lost_card_of_another_number_shows_a_mixed_collection() -> None:
+    game = lost_junk("R9 R1 B1")
+    new = draft(game.state)
+    new.phase, new.waiting, new.reason = GamePhase.SCORE, (0, 1), EndReason.STALLED
+    game.state = freeze(new)
+    result = finish(game)
+    assert (result.points, result.cheats) == ((1, 0), (Cheat(1, "R16"),))
+
+
+def test_r14_who_has_lost_a_card_of_another_number_cannot_say_otto() -> None:
+    game = lost_junk(FIVES.replace("5", "1") + " R9")
+    new = draft(game.state)
+    new.phase, new.waiting = GamePhase.OTTO, (1,)
+    game.state = freeze(new)
+    refused(game, otto(game, 1), "R14")
+    assert game.legal(1) == [Say(1, False)]
+
+
+def test_r16_lost_cards_of_the_number_are_nothing_to_blame() -> None:
+    game = arrange(["Y1" + ZEROS, "R3 B4"], ["G7", FIVES + " R5"], [7, 5], RNG)
+    duel(game, "R3", 0)
+    game.play(game.legal(1)[0])
+    new = draft(game.state)
+    new.phase, new.waiting = GamePhase.OTTO, (1,)
+    game.state = freeze(new)
+    game.play(otto(game, 1))
+    assert finish(game).cheats == ()
 
 
 def test_r16_a_card_drawn_later_may_stay_in_the_hand() -> None:

@@ -233,13 +233,19 @@ def test_r20_the_last_one_left_wins() -> None:
     assert (result.winner, result.reason, result.points) == (0, EndReason.LAST_SEAT, (10, 0, 0, 0))
 
 
-def test_r20_lost_while_points_are_counted_is_nothing_and_the_winner_stays() -> None:
+def counting() -> Game:
+    """Seat 0 has said Otto, the two others are to open their collections."""
     eight = "R5 R5 Y5 Y5 G5 G5 B5 B5"
     game = arrange(["R1", "R3" + ZEROS, "R6"], [eight, "R2 B2", "G8"], [5, 2, 8], RNG)
     new = draft(game.state)
     new.phase, new.waiting = GamePhase.OTTO, (0,)
     game.state = freeze(new)
     game.play(next(move for move in game.legal(0) if isinstance(move, Say) and move.otto))
+    return game
+
+
+def test_r20_lost_while_points_are_counted_is_nothing_and_the_winner_stays() -> None:
+    game = counting()
     game.play(game.legal(2)[0])
     game.remove({0, 1})
     result = game.outcome
@@ -257,7 +263,7 @@ def test_r20_a_move_of_the_waiting_step_is_void() -> None:
     assert with_answer.waiting == without.waiting
 
 
-def test_r20_not_everybody_and_not_after_the_end() -> None:
+def test_r20_not_everybody_and_not_nobody() -> None:
     game = four()
     for gone in (set[int](), {0, 1, 2, 3}, {7}):
         with pytest.raises(LocalError):
@@ -265,6 +271,18 @@ def test_r20_not_everybody_and_not_after_the_end() -> None:
     game.remove({1, 2, 3})
     with pytest.raises(LocalError):
         remove_seats(game.state, {0})
+
+
+@pytest.mark.parametrize("gone", [{0}, {1}, {2}, {0, 1}])
+def test_r20_a_game_that_has_ended_stays_as_it_ended(gone: set[int]) -> None:
+    game = counting()
+    for seat in (1, 2):
+        game.play(game.legal(seat)[0])
+    ended = game.outcome
+    assert ended is not None
+    assert ended.points == (10, 2, 1)
+    game.remove(gone)
+    assert game.outcome == ended
 
 
 def test_r20_who_sat_out_or_scored_does_not_come_back() -> None:

@@ -40,6 +40,7 @@ from otto_protocol.lobby.record import (
 )
 from otto_protocol.lobby.seating import (
     Obstacle,
+    agreed_terms,
     all_have,
     attempt_is_over,
     better_table,
@@ -245,8 +246,13 @@ class Lobby:
         return self._settle()
 
     def on_here(self, record: Here | OtherVersion) -> tuple[Action, ...]:
-        """A record that `open_here` accepted, from its author or relayed; an old one changes nothing."""
-        return self._settle() if self.neighbours.take(record) else ()
+        """A record that `open_here` accepted, from its author or relayed; an old one changes nothing.
+
+        Those who are not in a running game cost it nothing: what they say is looked at when it is over.
+        """
+        if not self.neighbours.take(record):
+            return ()
+        return () if self.stage is Stage.PLAYING and not self._plays(record.key) else self._settle()
 
     # What the person wants
 
@@ -353,6 +359,10 @@ class Lobby:
 
     # Inside
 
+    def _plays(self, key: bytes) -> bool:
+        """Whether this key is in the roster that is sealed."""
+        return any(member.key == key for member in self._me.members)
+
     def _settle(self, *, seal: bool = False, always: bool = False) -> tuple[Action, ...]:
         """Apply the rules until nothing changes, and publish what changed."""
         done: list[Action] = []
@@ -423,8 +433,8 @@ class Lobby:
             return self._move(tagged_hash("table", self._seed, self._made.to_bytes(8, "big"))[:16], full=True)
         if (table := self._wanted_table(there)) is not None:
             return self._move(table, full=False)
-        people = [record for record in there.values() if record.table == me.table]
-        terms = max((record.terms for record in people), key=Terms.rank)
+        people = [there[key] for key in {*me.seated, me.key} if key in there]
+        terms = agreed_terms(me.terms, [record.terms for record in people])
         self._me = replace(
             me,
             pinned=any(record.pinned for record in people),
@@ -448,7 +458,7 @@ class Lobby:
             self._full |= {me.table}
         people = [record for record in self.records().values() if record.table == table]
         unknown = Terms(1 if full else 0, me.terms.seats, me.terms.rules)
-        terms = max((record.terms for record in people), key=Terms.rank, default=unknown)
+        terms = agreed_terms(unknown, [record.terms for record in people])
         keeps = not full and terms.value() == me.terms.value()
         self._me = replace(
             me,

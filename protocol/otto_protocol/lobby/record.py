@@ -13,7 +13,7 @@ from enum import IntEnum
 from typing import Annotated, Protocol
 
 from otto_protocol.crypto.identity import verify
-from otto_protocol.encoding import AtMost, Max, decode, from_value, pack, unpack
+from otto_protocol.encoding import AtMost, Max, Value, decode, from_value, pack, unpack
 from otto_protocol.errors import DecodeError
 from otto_protocol.hashing import tagged_hash
 from otto_protocol.limits import MAX_SEATS
@@ -35,6 +35,7 @@ from otto_protocol.rules import table_problem
 MAX_HERE = 3072  # bytes of a signed record
 MAX_ADDRESSES = 8
 MAX_ADDRESS = 80  # bytes of one address hint
+VERSIONS_AHEAD = 16  # changes of a table's terms that one peer may have missed
 MAX_COUNT = 2**32 - 1  # of rounds and of versions of the table's terms
 
 HERE_TAG = "here"
@@ -72,7 +73,8 @@ class Signer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the table plays and how many it holds; the greatest of a table wins, by version, then by value.
+    """What the table plays and how many it holds; the greatest of those who sit there win, by version, then by
+    value, unless their version is more than `VERSIONS_AHEAD` ahead.
 
     Version 0 says that its author has no opinion yet; who opens a table starts with 1.
     """
@@ -174,11 +176,7 @@ def open_here(data: bytes) -> Here | OtherVersion:
     A record of another version comes back as its head alone. Raises DecodeError for anything else: the
     sender's record is not taken, and nobody is blamed (cheats 1, 12).
     """
-    signed = unpack(SignedHere, data, MAX_HERE + 80)
-    value = decode(signed.content, MAX_HERE)
-    if type(value) is not tuple:
-        raise DecodeError("a HERE record is an array")
-    head = from_value(OtherVersion, value[:5])
+    signed, value, head = _parsed(data)
     if not verify(head.key, signed.signature, HERE_TAG, signed.content):
         raise DecodeError("the signature of a HERE record does not hold")
     if (problem := name_problem(head.name)) is not None:
@@ -188,6 +186,20 @@ def open_here(data: bytes) -> Here | OtherVersion:
     here = from_value(Here, value)
     _check_here(here)
     return here
+
+
+def author_of(data: bytes) -> bytes:
+    """Whose record that says it is; neither its signature nor the rest is checked. Raises DecodeError."""
+    return _parsed(data)[2].key
+
+
+def _parsed(data: bytes) -> tuple[SignedHere, tuple[Value, ...], OtherVersion]:
+    """A record taken apart: its fields, and the head that is the same in all versions."""
+    signed = unpack(SignedHere, data, MAX_HERE + 80)
+    value = decode(signed.content, MAX_HERE)
+    if type(value) is not tuple:
+        raise DecodeError("a HERE record is an array")
+    return signed, value, from_value(OtherVersion, value[:5])
 
 
 def terms_problem(terms: Terms) -> str | None:

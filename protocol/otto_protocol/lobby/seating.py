@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from otto_protocol.lobby.actions import Cause
-from otto_protocol.lobby.record import Here, Ready, Stage, seating_rank
+from otto_protocol.lobby.record import VERSIONS_AHEAD, Here, Ready, Stage, Terms, seating_rank
 from otto_protocol.quorum import is_majority
 from otto_protocol.roster import Member, Roster, Start
 from otto_protocol.rules import most_players
@@ -61,6 +61,22 @@ def seated(table: bytes, seats: int, records: Iterable[Here]) -> tuple[bytes, ..
     newcomers = sorted((key for key in lists if key not in taken), key=lambda key: rank[key])
     taken += newcomers[: seats - len(taken)]
     return tuple(sorted(taken, key=lambda key: rank[key]))
+
+
+def agreed_terms(mine: Terms, others: Iterable[Terms]) -> Terms:
+    """The greatest terms of a table that can be reached from `mine`, a few versions at a time.
+
+    People change rules a few times while somebody is away. Whoever names a version far ahead is not followed:
+    else nobody could change them any more. Somebody without an opinion begins in the middle of what others
+    say, so that one of them does not decide.
+    """
+    known = sorted(others, key=Terms.rank)
+    opinions = [terms for terms in known if terms.version > 0]
+    best = opinions[(len(opinions) - 1) // 2] if opinions and mine.version == 0 else mine
+    for terms in known:
+        if terms.rank() > best.rank() and terms.version <= best.version + VERSIONS_AHEAD:
+            best = terms
+    return best
 
 
 def is_full_without(key: bytes, seats: int, listed: tuple[bytes, ...], records: Mapping[bytes, Here]) -> bool:

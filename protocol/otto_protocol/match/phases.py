@@ -46,7 +46,7 @@ class MatchEvent(enum.Enum):
     RESTART = "seats are gone before the first deal was complete"
     HEAL = "seats are gone, others hold hidden cards"
     AGAIN = "seats are gone: the others sign the result in the new view"
-    DESERTED = "before the first deal all but one seat are gone"
+    DESERTED = "before the cards are dealt all but one seat are gone"
     REPEAT = "nobody is gone: the step is done again in the new view"
 
 
@@ -137,7 +137,8 @@ LOSS = (MatchEvent.RESTART, MatchEvent.DESERTED, MatchEvent.REPEAT, MatchEvent.A
 for _phase in MatchPhase:
     if _phase in BEFORE_DEAL:
         TRANSITIONS[_phase, MatchEvent.RESTART] = MatchPhase.KEY_COMMIT
-        TRANSITIONS[_phase, MatchEvent.DESERTED] = MatchPhase.OVER
+        if _phase is not MatchPhase.DEAL:  # in it the last one left has won
+            TRANSITIONS[_phase, MatchEvent.DESERTED] = MatchPhase.OVER
         if _phase is not MatchPhase.KEY_COMMIT:  # from here on a new start would draw lot and cards anew
             TRANSITIONS[_phase, MatchEvent.REPEAT] = _phase
     elif _phase is MatchPhase.RESULT:

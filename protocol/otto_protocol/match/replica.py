@@ -327,7 +327,9 @@ class Replica(Place):
     def _lose(self, before: Replica, gone: frozenset[int], effects: Mapping[int, Effect]) -> MatchEvent:
         if before.phase is MatchPhase.RESULT:
             return MatchEvent.AGAIN
-        if before.phase in phases.BEFORE_DEAL:
+        # Whoever leaves in the deal may have seen its hand: to the last one left that is a game won (R20).
+        won = before.phase is MatchPhase.DEAL and len(self.live) == 1
+        if before.phase in phases.BEFORE_DEAL and not won:
             if gone or before.phase is MatchPhase.KEY_COMMIT:
                 return self._start_again()
             # Whoever has seen the lot, or its hand, must not get another one for nothing.

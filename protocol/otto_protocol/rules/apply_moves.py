@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TypeVar, assert_never
 
-from otto_protocol.limits import HAND
 from otto_protocol.rules.cards import colour, number
 from otto_protocol.rules.check_moves import check
 from otto_protocol.rules.end import bonuses, count_points, no_winner
@@ -41,6 +40,7 @@ from otto_protocol.rules.state import (
     clear_turn,
     clockwise,
     draft,
+    first_dealt,
     freeze,
 )
 
@@ -116,6 +116,7 @@ def _move(new: Draft, move: SeatMove) -> None:
             new.collections = _with(new.collections, seat, _without(new.collections[seat], slot))
             new.known = {known: face for known, face in new.known.items() if known != slot}
             new.spent = (*new.spent, card)
+            new.lost = _with(new.lost, seat, new.lost[seat] | 1 << number(card))
             new.duel, new.quiet = None, 0
         case Choose(seat, slots):
             _lay(new, seat, slots)
@@ -130,7 +131,7 @@ def _see_hand(new: Draft, seat: int, cards: Opened) -> None:
     new.known = {**new.known, **dict(cards)}
     seen = new.shown[seat]
     for slot, card in cards:
-        if slot < HAND * len(new.order):  # dealt at the start, so it shows what was not laid then (T3)
+        if first_dealt(new, slot):  # it shows what was not laid at the start (T3)
             seen |= 1 << number(card)
     if seen != new.shown[seat]:
         new.shown = _with(new.shown, seat, seen)

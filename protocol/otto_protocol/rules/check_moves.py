@@ -28,7 +28,7 @@ from otto_protocol.rules.moves import (
     SitOut,
 )
 from otto_protocol.rules.phases import GAME_STEPS
-from otto_protocol.rules.state import State
+from otto_protocol.rules.state import State, first_dealt
 
 
 def check(state: State, move: Move) -> None:
@@ -61,6 +61,8 @@ def check(state: State, move: Move) -> None:
                 _refuse("R4", f"the leader said {state.said}, and the card is a {number(card)}")
         case Collect(seat, slots):
             _check_slots(slots, state.hands[seat], "R9")
+            if any(first_dealt(state, slot) for slot in slots):
+                _refuse("T3", "a card that was dealt at the start is collected then or never")
             _check_one_number(state, (*state.collections[seat], *slots))
         case Say():
             _check_say(state, move)
@@ -141,7 +143,10 @@ def _check_say(state: State, move: Say) -> None:
                 _refuse("R14", f"a {number(card)} lies in a collection of {said}s")
         elif abs(number(card) - said) > 1:
             _refuse("R14", f"a {number(card)} gives no bonus beside {said}s")
-    if state.shown[seat] >> said & 1:
+    if state.lost[seat] & ~(1 << said):
+        _refuse("R14", f"a card lost in a duel shows that not only {said}s lay in the collection")
+    held = [number(card) for slot, card in move.cards if slot not in collection and first_dealt(state, slot)]
+    if state.shown[seat] >> said & 1 or said in held:
         _refuse("T3", f"a {said} of the first hand was kept out of the collection")
 
 

@@ -64,7 +64,7 @@ def count_points(new: Draft) -> None:
     for seat in sorted(new.live):
         own, collection = new.numbers[seat], new.collections[seat]
         assert own is not None
-        if any(number(new.known[slot]) != own for slot in collection):
+        if any(number(new.known[slot]) != own for slot in collection) or new.lost[seat] & ~(1 << own):
             cheats.append(Cheat(seat, "R16"))
         elif new.shown[seat] >> own & 1:
             cheats.append(Cheat(seat, "T3"))

@@ -27,7 +27,7 @@ from otto_protocol.rules.moves import (
     SitOut,
 )
 from otto_protocol.rules.phases import GamePhase
-from otto_protocol.rules.state import Secret, State, awaited
+from otto_protocol.rules.state import Secret, State, awaited, first_dealt
 
 
 def legal_moves(state: State, seat: int, secret: Secret) -> list[SeatMove]:
@@ -54,7 +54,9 @@ def legal_moves(state: State, seat: int, secret: Secret) -> list[SeatMove]:
             assert secret.lead is not None
             return [OpenLead(seat, secret.lead, cards[secret.lead])]
         case GamePhase.COLLECT:
-            mine = [slot for slot in hand if number(cards[slot]) == secret.number]
+            mine = [
+                slot for slot in hand if number(cards[slot]) == secret.number and not first_dealt(state, slot)
+            ]
             if not mine:
                 return [Collect(seat, ())]
             subsets = chain.from_iterable(combinations(mine, size) for size in range(len(mine), -1, -1))
@@ -94,12 +96,18 @@ def _challenges(state: State, seat: int) -> Iterator[Challenge]:
 def _otto(state: State, seat: int, secret: Secret) -> Iterator[Say]:
     own, cards, collection = secret.number, secret.cards, state.collections[seat]
     assert own is not None
-    if any(number(cards[slot]) != own for slot in collection) or state.shown[seat] >> own & 1:
+    mixed = any(number(cards[slot]) != own for slot in collection) or state.lost[seat] & ~(1 << own)
+    if mixed or state.shown[seat] >> own & 1:
         return  # only after cheating: an Otto would be refused
     opened = [(slot, cards[slot]) for slot in collection]
-    best = bonuses(own, [cards[slot] for slot in (*collection, *state.hands[seat])])
+    extra = [
+        (slot, cards[slot])
+        for slot in state.hands[seat]
+        if abs(number(cards[slot]) - own) == 1
+        or (number(cards[slot]) == own and not first_dealt(state, slot))
+    ]
+    best = bonuses(own, [card for _, card in (*opened, *extra)])
     # A card is shown only when a bonus is lost without it.
-    extra = [(slot, cards[slot]) for slot in state.hands[seat] if abs(number(cards[slot]) - own) <= 1]
     for held in list(extra):
         rest = [pair for pair in extra if pair != held]
         if bonuses(own, [card for _, card in (*opened, *rest)]) == best:

@@ -35,12 +35,16 @@ class Removal:
 def remove_seats(state: State, gone: Iterable[int]) -> Removal:
     """The game without these seats (R20). Their public cards go on the spent pile.
 
-    Moves of theirs in the step that is waiting are void; it may have begun before an earlier loss. Raises
-    LocalError if the game has ended, or if nobody would be left.
+    Moves of theirs in the step that is waiting are void; it may have begun before an earlier loss. A game that
+    has ended stays as it ended. Raises LocalError if nobody leaves, or if nobody would be left.
     """
     leaving = frozenset(gone) & state.live
-    if state.phase is GamePhase.END or not leaving or leaving == state.live:
-        raise LocalError("seats can leave a game that goes on, and not all of them")
+    if not leaving or leaving == state.live:
+        raise LocalError("those who leave are in the game, and not all of them")
+    if state.phase is GamePhase.END:
+        ended = draft(state)
+        ended.live -= leaving
+        return Removal(freeze(ended), hidden(state))
     moved = set(movers(state)) - set(state.waiting)
     new = draft(state)
     for seat in leaving & moved:

@@ -93,6 +93,7 @@ class Fields:
     spent: tuple[int, ...]  # card ids
     next_slot: int
     shown: tuple[int, ...]  # by seat: bit n is set when a first-dealt card of number n was seen in the hand
+    lost: tuple[int, ...]  # by seat: bit n is set when a card of number n was lost from the collection
     # The turn.
     said: int | None  # the number that the leader said
     answers: tuple[int | None, ...]  # by seat: slot, SAT_OUT, or None
@@ -178,6 +179,11 @@ def clockwise(order: tuple[int, ...], live: frozenset[int], seat: int) -> tuple[
     return tuple(other for other in order[place:] + order[: place - 1] if other in live)
 
 
+def first_dealt(table: Fields, slot: int) -> bool:
+    """Whether the card of a slot was dealt at the start, so that its owner could lay it then (T3)."""
+    return slot < HAND * len(table.order)
+
+
 def most_players(decks: int) -> int:
     """R2: as many as the cards allow, 12 each and one more for everybody, and never more than the seats."""
     return min(MAX_SEATS, deck_size(decks) // (HAND + 1))
@@ -223,7 +229,7 @@ def start(order: Iterable[int], leader: int, decks: int = 2, seats: int | None =
     new.hands, new.collections, new.known = tuple(hands), ((),) * seats, {}
     new.next_slot = deck_size(decks)
     new.pile = tuple(range(HAND * len(order), new.next_slot))
-    new.spent, new.shown = (), (0,) * seats
+    new.spent, new.shown, new.lost = (), (0,) * seats, (0,) * seats
     clear_turn(new)
     new.numbers, new.claims = (None,) * seats, (None,) * seats
     new.winner = new.reason = None
