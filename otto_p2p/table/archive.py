@@ -10,8 +10,8 @@ from otto_p2p.table.context import Context
 from otto_p2p.table.engine import Engine
 from otto_p2p.updates import MatchEnded, News
 from otto_protocol.errors import LocalError
-from otto_protocol.match.log import Conviction
 from otto_protocol.match.transcript import Transcript
+from otto_protocol.match.views import Conviction
 
 
 async def keep_match(context: Context, engine: Engine) -> None:

@@ -22,9 +22,9 @@ from otto_p2p.table.context import RunSync
 from otto_p2p.table.snapshots import Standing, standing
 from otto_protocol.errors import DecodeError, LocalError
 from otto_protocol.match.events import Convicted, Record, SessionEvent
-from otto_protocol.match.log import Conviction
 from otto_protocol.match.session import Session
 from otto_protocol.match.transcript import Transcript
+from otto_protocol.match.views import Conviction
 from otto_protocol.roster import Roster
 from otto_protocol.rules import moves
 

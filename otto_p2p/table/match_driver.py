@@ -47,10 +47,10 @@ from otto_protocol.match.events import (
     ViewOpened,
     Voted,
 )
-from otto_protocol.match.log import Conviction
 from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.session import Session
 from otto_protocol.match.transcript import Transcript
+from otto_protocol.match.views import Conviction
 from otto_protocol.quorum import is_majority
 from otto_protocol.roster import Start
 from otto_protocol.rules import moves

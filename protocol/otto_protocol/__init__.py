@@ -25,13 +25,14 @@ from otto_protocol.match.events import (
     ViewOpened,
     Voted,
 )
-from otto_protocol.match.log import Conviction, Log
+from otto_protocol.match.log import Log
 from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica
 from otto_protocol.match.session import Session
 from otto_protocol.match.transcript import Transcript, UnknownVersion
 from otto_protocol.match.transcript import dump as dump_transcript
 from otto_protocol.match.transcript import load as load_transcript
+from otto_protocol.match.views import Conviction
 from otto_protocol.roster import Member, Roster, Start, TableRules
 from otto_protocol.rules import GamePhase, Outcome, SeatView, State, moves
 from otto_protocol.rules.game import Game

@@ -15,11 +15,11 @@ from otto_protocol.hashing import Drbg
 from otto_protocol.lab import PATIENCE, Chooser, Lab
 from otto_protocol.match import messages as m
 from otto_protocol.match.events import Convicted, Record
-from otto_protocol.match.log import Conviction
 from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica
 from otto_protocol.match.session import Session
 from otto_protocol.match.transcript import Transcript
+from otto_protocol.match.views import Conviction
 from otto_protocol.roster import TableRules
 
 LIMIT = 20_000  # rounds of a table: more is a table that never comes to rest

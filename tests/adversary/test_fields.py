@@ -15,9 +15,9 @@ from otto_protocol.errors import DecodeError, PeerFault
 from otto_protocol.hashing import Drbg
 from otto_protocol.match import messages as m
 from otto_protocol.match.effects import Purpose
-from otto_protocol.match.log import Completed
 from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica, StepFaults
+from otto_protocol.match.views import Completed
 from tests.adversary.moments import moments
 from tests.adversary.scene import Table, newest
 from tests.protocol.lab_games import changes as happened

@@ -24,6 +24,7 @@ from otto_protocol.match import messages as m
 from otto_protocol.match.audit import Failed, audit
 from otto_protocol.match.contradictions import contradiction, opens
 from otto_protocol.match.log import Log
+from otto_protocol.match.retelling import since
 from otto_protocol.match.session import Session
 from otto_protocol.roster import TableRules
 
@@ -464,7 +465,7 @@ class Chaos:
     def false_evidence(self, seat: int) -> list[bytes]:
         """Messages that are held, put together as if they proved something."""
         log = self.session(seat).log
-        held = [m.parse(data) for data in log.since(0, max(0, log.replica.step - 3))]
+        held = [m.parse(data) for data in since(log, 0, max(0, log.replica.step - 3))]
         held += [one for kept in [self.lie_once(seat)] for one in kept]
         signed = [one for one in held if isinstance(one, m.Signed)]
         found = [one for one in held if isinstance(one, m.Evidence)]

@@ -9,10 +9,11 @@ from otto_protocol.crypto.identity import IdentityKey
 from otto_protocol.hashing import Drbg
 from otto_protocol.lab import Lab
 from otto_protocol.match import messages as m
-from otto_protocol.match.log import Change, Log
+from otto_protocol.match.log import Log
 from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica, Spoken
 from otto_protocol.match.transcript import Transcript
+from otto_protocol.match.views import Change
 from otto_protocol.roster import TableRules
 from otto_protocol.rules import moves
 from otto_protocol.rules.cards import number

@@ -14,10 +14,10 @@ from otto_protocol.hashing import Drbg
 from otto_protocol.lab import Lab
 from otto_protocol.match import messages as m
 from otto_protocol.match.audit import Failed, Verified, audit
-from otto_protocol.match.log import Change, Completed, Opened
 from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica
 from otto_protocol.match.session import Session
+from otto_protocol.match.views import Change, Completed, Opened
 from tests.protocol.lab_games import RNG, changes, eager
 
 NO_POINT = b"\x02" + b"\xff" * 32

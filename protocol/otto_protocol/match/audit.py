@@ -11,10 +11,11 @@ from otto_protocol.errors import DecodeError
 from otto_protocol.hashing import Rng
 from otto_protocol.lobby.record import check_start
 from otto_protocol.match import messages as m
-from otto_protocol.match.log import Conviction, Log
+from otto_protocol.match.log import Log
 from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica
 from otto_protocol.match.transcript import Transcript
+from otto_protocol.match.views import Conviction
 from otto_protocol.roster import Roster
 from otto_protocol.rules.end import Outcome
 

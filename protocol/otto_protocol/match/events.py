@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from otto_protocol.match.log import Conviction
 from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica
+from otto_protocol.match.views import Conviction
 from otto_protocol.rules import moves
 
 

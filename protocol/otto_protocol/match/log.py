@@ -24,7 +24,6 @@ import copy
 import itertools
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Self
 
 from otto_protocol.encoding import pack
@@ -34,86 +33,12 @@ from otto_protocol.match import messages as m
 from otto_protocol.match.contradictions import contradiction, fault_alone
 from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica, Spoken, StepFaults
-from otto_protocol.match.view_change import Ballots, Count, Proposal, proposal_of
+from otto_protocol.match.view_change import Ballots, Count, Proposal
+from otto_protocol.match.views import Change, Completed, Conviction, Node, Opened, Place, View, WentBack
 from otto_protocol.roster import Roster
 
 MAX_EARLY = 64  # messages of one seat for the next view that are remembered until it is entered
 MAX_READINGS = 64  # ways to choose between contents of seats that signed twice, when a digest is looked for
-
-Place = tuple[int, bytes]  # a step of this view and the digest before it
-
-
-@dataclass(frozen=True, slots=True)
-class Conviction:
-    """A seat broke a rule; `evidence` shows it to everybody who has the log before it."""
-
-    seat: int
-    rule: str
-    text: str
-    evidence: m.Evidence
-    view: int
-    step: int | None  # None when no log is needed: a pair, or what breaks a rule by itself
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A step that can be derived: its replica, and all messages of the step before (none in a new view)."""
-
-    replica: Replica
-    before: tuple[m.Message, ...]
-
-    @property
-    def place(self) -> Place:
-        """Which step it is."""
-        return self.replica.step, self.replica.digest
-
-
-@dataclass(frozen=True, slots=True)
-class Completed:
-    """The position went on: these messages completed the step of `before`."""
-
-    before: Replica
-    spoken: Mapping[int, Spoken]
-    after: Replica
-
-
-@dataclass(frozen=True, slots=True)
-class WentBack:
-    """The position went back by a step: somebody signed twice."""
-
-    to: Replica
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """The next view began, without the seats of `gone`."""
-
-    before: Replica
-    standing: Mapping[int, Spoken]
-    after: Replica
-    gone: frozenset[int]
-
-
-Change = Completed | WentBack | Opened | Conviction
-
-
-@dataclass(slots=True)
-class _View:
-    """A view: the seats in it, what they said about it, and in it."""
-
-    number: int
-    ballots: Ballots
-    first: int  # its first step
-    places: dict[int, dict[int, list[m.Message]]] = field(default_factory=dict)  # step -> seat -> contents
-    known: dict[Place, Node] = field(default_factory=dict)
-    closed: Proposal | None = None  # by what it ended
-
-    def copy(self) -> _View:
-        """The same view, to go on from here in another way."""
-        places = {
-            step: {seat: list(kept) for seat, kept in said.items()} for step, said in self.places.items()
-        }
-        return replace(self, ballots=self.ballots.copy(), places=places, known=dict(self.known))
 
 
 class Log:
@@ -132,9 +57,7 @@ class Log:
         self.path: list[Node] = [
             Node(replica, ())
         ]  # from the last step that can be gone back to, to the position
-        self.views: list[_View] = [
-            _View(0, Ballots(replica.live), 0, known={self.path[0].place: self.path[0]})
-        ]
+        self.views: list[View] = [View(0, Ballots(replica.live), 0, known={self.path[0].place: self.path[0]})]
         self._rng = rng
         self._verdicts: dict[tuple[bytes, bytes], Spoken | PeerFault] = {}  # by digest and content
         self._proofs_held: set[tuple[bytes, bytes]] = set()  # likewise: shuffle proofs that hold
@@ -160,7 +83,7 @@ class Log:
         return self.path[-1].replica
 
     @property
-    def view(self) -> _View:
+    def view(self) -> View:
         """The view now."""
         return self.views[-1]
 
@@ -186,7 +109,7 @@ class Log:
 
     def content(self, step: int, seat: int) -> m.Message | None:
         """What a seat said in a step of this view, the first thing if it was two."""
-        kept = self._contents(self.view, step, seat)
+        kept = self.contents(self.view, step, seat)
         return kept[0] if kept else None
 
     def is_sealed(self) -> bool:
@@ -199,7 +122,7 @@ class Log:
             self.view.ballots,
             self.convicted,
             self.leaves,
-            lambda vote, own: self._named(vote.header.step, own) is not None,
+            lambda vote, own: self.named(vote.header.step, own) is not None,
         )
 
     def proposal(self, gone: frozenset[int]) -> m.Vote:
@@ -213,19 +136,19 @@ class Log:
         return m.Vote(1, tuple(sorted(gone)), tuple(sorted(gone & proven)), tuple(owns))
 
     def _here(self, seat: int) -> list[m.Message]:
-        return self._contents(self.view, self.replica.step, seat)
+        return self.contents(self.view, self.replica.step, seat)
 
-    def _named(self, step: int, own: m.Own, view: _View | None = None) -> m.Message | None:
-        said = self._contents(view or self.view, step, own.seat)
+    def named(self, step: int, own: m.Own, view: View | None = None) -> m.Message | None:
+        said = self.contents(view or self.view, step, own.seat)
         return next((one for one in said if one.content_hash() == own.content), None)
 
-    def _contents(self, view: _View, step: int, seat: int) -> list[m.Message]:
+    def contents(self, view: View, step: int, seat: int) -> list[m.Message]:
         kept = view.places.get(step, {}).get(seat)
-        if kept is None and view.first <= step < min(len(self.steps), self._end(view)):
+        if kept is None and view.first <= step < min(len(self.steps), self.end_of(view)):
             return [one for one in self.steps[step] if one.header.seat == seat]
         return kept or []
 
-    def _end(self, view: _View) -> int:
+    def end_of(self, view: View) -> int:
         """The step behind the last one of a view, as far as it is known."""
         return len(self.steps) + 1 if view.closed is None else self.views[view.number + 1].first
 
@@ -291,7 +214,7 @@ class Log:
         for view in self.views[number : later + 1]:
             yield from view.ballots.of(seat)
             for step in {*view.places, message.header.step}:
-                yield from self._contents(view, step, seat)
+                yield from self.contents(view, step, seat)
 
     def _keep_leave(self, leave: m.Message) -> bool:
         seat = leave.header.seat
@@ -302,7 +225,7 @@ class Log:
             return True
         return known.signed.content != leave.signed.content and seat not in self.convicted
 
-    def _keep_content(self, view: _View, message: m.Message) -> bool:
+    def _keep_content(self, view: View, message: m.Message) -> bool:
         """At most two contents of a seat for a step, and what a vote names: more of them say nothing more."""
         seat, step = message.header.seat, message.header.step
         if seat not in view.ballots.live or step < view.first:
@@ -311,7 +234,7 @@ class Log:
             return False
         if seat in self.convicted and step < (len(self.steps) if view.closed is None else view.closed.step):
             return False  # it is settled what stands there, and there is nothing left to prove
-        known = self._contents(view, step, seat)
+        known = self.contents(view, step, seat)
         if message.signed.content in [one.signed.content for one in known]:
             return False
         is_named = view.ballots.names(seat, message.content_hash())
@@ -390,7 +313,7 @@ class Log:
             self._proofs_held.add(key)
         return None
 
-    def _derive(self, view: _View, place: Place, before: Iterable[m.Signed]) -> Node | None:
+    def _derive(self, view: View, place: Place, before: Iterable[m.Signed]) -> Node | None:
         """The step of this digest, if these are valid messages of all seats of one before that is known here."""
         step, digest = place
         if step > (self.replica.step if view.closed is None else view.closed.step) + 2:
@@ -597,7 +520,7 @@ class Log:
             return False
         standing = {}
         for seat, content in proposal.owns:
-            message = self._named(proposal.step, m.Own(seat, content))
+            message = self.named(proposal.step, m.Own(seat, content))
             verdict = None if message is None else self._judge(node.replica, message)
             if isinstance(verdict, Spoken):
                 standing[seat] = verdict
@@ -609,7 +532,7 @@ class Log:
         view.closed = proposal
         self.path = [Node(after, ())]
         self.views.append(
-            _View(after.view, Ballots(after.live), after.step, known={self.path[0].place: self.path[0]})
+            View(after.view, Ballots(after.live), after.step, known={self.path[0].place: self.path[0]})
         )
         self.changes.append(Opened(node.replica, standing, after, proposal.gone))
         early, self._early = self._early, {}
@@ -638,76 +561,3 @@ class Log:
             way.insert(0, node)
             node = self.view.known[node.replica.step - 1, node.before[0].header.previous]
         return way
-
-    # -- for others -----------------------------------------------------------------------------------------
-
-    def since(self, number: int, step: int) -> list[bytes]:
-        """All that is held from a view and step on, in the order in which a peer that stands there can take it."""
-        wanted: list[bytes] = []
-        for view in self.views[min(number, len(self.views) - 1) :]:
-            stands = range(max(step, view.first), min(self._end(view), len(self.steps)))
-            wanted += [m.wire(one) for past in stands for one in self.steps[past]]
-            wanted += [m.wire(one) for one in view.ballots.all()]  # before what they name, and seal
-            for past in sorted(view.places):
-                kept = view.places[past]
-                wanted += [m.wire(one) for seat in sorted(kept) for one in kept[seat] if past >= step - 1]
-        wanted += [m.wire(self.leaves[seat]) for seat in sorted(self.leaves)]
-        wanted += [pack(self.convicted[seat].evidence) for seat in sorted(self.convicted)]
-        return list(dict.fromkeys(wanted))
-
-    def record(self) -> list[bytes]:
-        """The log as a transcript has it: what stands of each step, and what opened each view."""
-        said: list[bytes] = []
-        for view in self.views:
-            stands = range(view.first, min(self._end(view), len(self.steps)))
-            said += [m.wire(one) for step in stands for one in self.steps[step]]
-            if view.closed is not None:
-                said += self._opening(view, view.closed)
-        for node in self.path[1:]:
-            said += [m.wire(one) for one in node.before]
-        said += [m.wire(one.message) for one in self.spoken().values()]
-        said += [pack(self.convicted[seat].evidence) for seat in sorted(self.accused())]
-        return list(dict.fromkeys(said))  # what stands at the end of a view is told once
-
-    def evidence_file(self, conviction: Conviction) -> list[bytes]:
-        """What convinces a verifier that never saw the match: the log as far as it is needed, and the evidence."""
-        said: list[bytes] = []
-        if conviction.step is not None:
-            for view in self.views[: conviction.view + 1]:
-                stands = range(view.first, min(self._end(view), len(self.steps), conviction.step))
-                said += [m.wire(one) for step in stands for one in self.steps[step]]
-                if view.closed is not None and view.number < conviction.view:
-                    said += self._opening(view, view.closed)
-            for node in self.path[1:] if conviction.view == self.view.number else ():
-                if node.replica.step <= conviction.step:
-                    said += [m.wire(one) for one in node.before]
-        return list(dict.fromkeys([*said, pack(conviction.evidence)]))
-
-    def _opening(self, view: _View, proposal: Proposal) -> list[bytes]:
-        """What proves that a view was opened by a proposal: who is excluded, the votes, an entry."""
-        named = [self._named(proposal.step, m.Own(seat, content), view) for seat, content in proposal.owns]
-        said = [m.wire(one) for one in named if one is not None and one not in self.steps[proposal.step]]
-        for seat in sorted(proposal.excluded):
-            leave = self.leaves.get(seat)  # rather than a conviction: that may be for what it signed later
-            said.append(pack(self.convicted[seat].evidence) if leave is None else m.wire(leave))
-        ballots, enough = view.ballots, len(view.ballots.live - proposal.gone)
-        votes: dict[int, list[m.Message]] = {}
-        for (seat, number), kept in sorted(ballots.votes.items()):
-            if seat not in proposal.gone:
-                votes.setdefault(number, []).extend(one for one in kept if proposal_of(one) == proposal)
-        agreed = min(number for number, kept in votes.items() if len(kept) == enough)
-        entry = min(
-            (
-                (body.round, seat, one)
-                for seat, entries in ballots.entries.items()
-                for one in entries
-                if isinstance(body := one.body, m.Enter)
-                and body.opens == proposal.opens
-                and body.round >= agreed
-                and seat in [vote.header.seat for vote in votes.get(body.round, ())]
-            ),
-            key=lambda found: found[:2],
-        )
-        for number in sorted({agreed, entry[0]}):
-            said += [m.wire(vote) for vote in votes[number]]
-        return [*said, m.wire(entry[2])]

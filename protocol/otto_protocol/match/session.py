@@ -37,12 +37,14 @@ from otto_protocol.match.events import (
     ViewOpened,
     Voted,
 )
-from otto_protocol.match.log import Completed, Conviction, Log, Opened, WentBack
+from otto_protocol.match.log import Log
 from otto_protocol.match.phases import MatchPhase
 from otto_protocol.match.replica import Replica, Spoken
+from otto_protocol.match.retelling import evidence_file, record, since
 from otto_protocol.match.speaker import Note, Speaker
 from otto_protocol.match.transcript import Transcript
 from otto_protocol.match.view_change import Proposal, proposal_of
+from otto_protocol.match.views import Completed, Conviction, Opened, WentBack
 from otto_protocol.roster import PROTOCOL_VERSION, Start
 from otto_protocol.rules import moves
 from otto_protocol.rules.legal import SeatView
@@ -164,15 +166,15 @@ class Session:
 
     def messages_since(self, view: int, step: int) -> list[bytes]:
         """All that is held from (view, step) on, for a peer that stands there."""
-        return self.log.since(view, step)
+        return since(self.log, view, step)
 
     def transcript(self) -> Transcript:
         """The log so far, for a verifier."""
-        return Transcript(PROTOCOL_VERSION, self.start, tuple(self.log.record()))
+        return Transcript(PROTOCOL_VERSION, self.start, tuple(record(self.log)))
 
     def evidence(self, conviction: Conviction) -> Transcript:
         """What convinces a verifier that never saw the game."""
-        return Transcript(PROTOCOL_VERSION, self.start, tuple(self.log.evidence_file(conviction)))
+        return Transcript(PROTOCOL_VERSION, self.start, tuple(evidence_file(self.log, conviction)))
 
     # -- the player ----------------------------------------------------------------------------------
 
