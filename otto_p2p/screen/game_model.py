@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from otto_p2p.i18n import _
 from otto_p2p.lookalikes import tags
-from otto_p2p.screen.asking import REPEATED, identity, identity_now, nothing_to_decide, pose
 from otto_p2p.screen.choice import Choice
 from otto_p2p.screen.moments import Stageplay
 from otto_p2p.screen.options import Options
@@ -21,6 +20,7 @@ from otto_p2p.texts.events import Narrator
 from otto_p2p.texts.people import People
 from otto_p2p.texts.safe import safe
 from otto_p2p.ui import asks, status
+from otto_p2p.ui.asking import REPEATED, identity, identity_now, nothing_to_decide, pose
 from otto_p2p.ui.hints import hint, suggestion
 from otto_p2p.ui.questions import Kind, Option, Question
 from otto_p2p.updates import Controls, GameUpdate, News, Notice, ShuffleVerified
