@@ -15,7 +15,7 @@ from otto_p2p.i18n import _
 from otto_p2p.lookalikes import tags
 from otto_p2p.plain.lobby import PlainLobby
 from otto_p2p.texts import news, results
-from otto_p2p.texts.events import Narrator
+from otto_p2p.texts.events import Narrator, PhaseReporter
 from otto_p2p.texts.people import People
 from otto_p2p.texts.safe import safe
 from otto_p2p.ui import asks, status
@@ -30,13 +30,12 @@ from otto_p2p.updates import (
     MatchEnded,
     News,
     Notice,
-    ShuffleVerified,
     Update,
 )
 from otto_p2p.words import table_words
 from otto_protocol.errors import LocalError
 from otto_protocol.hashing import Rng
-from otto_protocol.match.phases import BEFORE_DEAL, MatchPhase
+from otto_protocol.match.phases import MatchPhase
 
 QUIET = 15  # seconds without a line before it is said whom the table waits for
 LONG_AWAY = 20  # seconds after which the others can go on without a player
@@ -97,9 +96,8 @@ class Plain:
         self._lobby_now: LobbyUpdate | None = None  # the lobby, as it has become while a game is on
         self._people = People((), 0)
         self._narrator = Narrator()
-        self._phase: tuple[int, MatchPhase] | None = None
+        self._phases = PhaseReporter()
         self._words_shown = 0
-        self._verified: ShuffleVerified | None = None  # what was said of it
         self._hand_shown = 0
         self._question: Question | None = None
         self._selected: Option | None = None  # what Enter takes now, when it is not the usual choice
@@ -139,15 +137,15 @@ class Plain:
         if self._game is None or self._game.members != update.members:
             self._begin_match(update)
         self._game = update
-        self._show_phase(update)
+        self._say_all(self._phases.tell(update, self._people))
+        self._show_words(update)
         for sentence in self._narrator.tell(update, self._people):
             self._say(sentence)
         if update.view is not None and update.phase is MatchPhase.PLAY and self._hand_shown != update.game:
             self._hand_shown = update.game
             self._say_all(status.own_cards(update.view))
         if update.outcome is not None:
-            # The countersigned result may have begun the next game already.
-            game = update.game - 1 if update.phase in BEFORE_DEAL else update.game
+            game = results.game_ended(update)
             self._say_all(results.game_over(update.outcome, self._people, game, update.games))
         self._decide(update)
 
@@ -156,23 +154,13 @@ class Plain:
         self._people = People.of(update.members, marks, update.seat)
         self._narrator = Narrator()
         self._missing, self._dropped = {}, set()
-        self._phase, self._words_shown, self._hand_shown, self._answered = None, 0, 0, None
-        self._lobby_now = self._verified = None
+        self._phases = PhaseReporter()
+        self._words_shown, self._hand_shown, self._answered = 0, 0, None
+        self._lobby_now = None
         names = self._people.list(update.live)
         self._say(_("The game begins. Players: {names}.").format(names=names))
 
-    def _show_phase(self, update: GameUpdate) -> None:
-        now = (update.game, update.phase)
-        if now != self._phase:
-            self._phase = now
-            if (line := news.phase_line(update)) is not None:
-                self._say(line)
-        if (
-            update.verified != self._verified
-            and (line := news.verified_line(update, self._people)) is not None
-        ):
-            self._verified = update.verified
-            self._say(line)
+    def _show_words(self, update: GameUpdate) -> None:
         if update.table_number != self._words_shown and update.game == 1:
             self._words_shown = update.table_number
             words = " ".join(table_words(update.table_number))
