@@ -98,7 +98,9 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
 
             return history(data_folder(options.data_dir), as_json=options.json)
         case "rules":
-            sys.stdout.write(_rules())
+            from otto_p2p.texts.rules import rules_text
+
+            sys.stdout.write(rules_text())
             return 0
         case "bench":
             from otto_p2p.commands import bench
@@ -111,13 +113,6 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         case _:
             parser.print_help()
             return USAGE
-
-
-def _rules() -> str:
-    from pathlib import Path
-
-    path = Path(__file__).parent / "texts" / f"rules_{i18n.language()}.md"
-    return path.read_text(encoding="utf-8")
 
 
 class _Parser(argparse.ArgumentParser):

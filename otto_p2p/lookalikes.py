@@ -25,7 +25,7 @@ def tag(key: bytes) -> str:
 
 
 def tags(names: Sequence[str], keys: Sequence[bytes]) -> tuple[str, ...]:
-    """For each of these people a tag, or "" for whom nobody could be mistaken.
+    """For each of these people a tag, or "" for one who cannot be mistaken for another.
 
     A tag is given to names that look alike, to those that mix scripts (a Cyrillic А in "Аnna"), and to those
     that could pretend to have a tag. Names that begin alike count as alike: a narrow column shows no more.

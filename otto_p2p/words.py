@@ -19,7 +19,7 @@ def _words() -> tuple[str, ...]:
 def table_words(number: int) -> tuple[str, str, str]:
     """The table words: 33 bits as three words (of BIP 39's list of 2,048), to compare by voice.
 
-    Equal at everybody: nobody sits in between. They come from the opened keys of the first game.
+    The same for everybody if nobody sits in between. They come from the opened keys of the first game.
     """
     words = _words()
     a, b, c = (words[number >> shift & (1 << BITS) - 1] for shift in (2 * BITS, BITS, 0))

@@ -22,7 +22,7 @@ from otto_p2p.updates import Closed, GameUpdate, LobbyUpdate, MatchEnded
 from otto_protocol.match.phases import MatchPhase
 
 PLAYERS = 4
-HAND_LIMIT = 1.0  # seconds from everyone ready to cards in hand (docs/protocol.md: "well under a second")
+HAND_LIMIT = 1.0  # seconds from everyone ready to cards in hand (README.md: "well under a second")
 GAME_LIMIT = 60.0  # seconds, not minutes
 LOOPBACK = "127.0.0.1"
 

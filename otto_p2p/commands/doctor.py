@@ -101,7 +101,7 @@ def _check_program() -> Check:
 
 
 def check_typed(meeting: Meeting) -> list[Check]:
-    """For each address that was named: whether somebody of otto-p2p is there."""
+    """For each address that was named: whether an otto-p2p peer is there."""
     found = []
     for text, problem in meeting.typed.items():
         if problem is None:

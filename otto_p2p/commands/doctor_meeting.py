@@ -83,7 +83,7 @@ class Doctor:
         self._tried: set[bytes] = set()
 
     async def meet(self, targets: Sequence[tuple[str, tuple[Address, ...]]], seconds: float) -> Meeting:
-        """Look around for so many seconds."""
+        """Look around for that many seconds."""
         self._discovery.publish(
             Advert(
                 key=self._key,

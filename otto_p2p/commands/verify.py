@@ -1,4 +1,4 @@
-"""`otto-p2p verify`: a transcript in, a verdict out; or an evidence file, and who it convicts."""
+"""`otto-p2p verify`: a transcript in, a verdict out; or an evidence file, and whom it convicts."""
 
 from __future__ import annotations
 

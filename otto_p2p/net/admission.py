@@ -48,7 +48,7 @@ class Ticket:
 
 
 class Gate:
-    """Lets strangers' connections in: so many at once in all and from one host, so many a second from one.
+    """Lets strangers' connections in; limits how many at once (in all, from one host) and a second (from one).
 
     When it is full, the host that has the most makes room: a flood from one machine keeps nobody else out.
     """
@@ -89,7 +89,7 @@ class Gate:
         return ticket
 
     def leave(self, ticket: Ticket, *, proven: bool) -> None:
-        """The connection has proven itself, or is closed. Who proves itself costs its host nothing."""
+        """The connection has proven itself, or is closed. A proven one costs its host nothing."""
         self._remove(ticket)
         if proven:
             self._bucket(ticket.host).give()

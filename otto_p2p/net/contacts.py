@@ -80,14 +80,14 @@ class Contact:
         return max((time for time in times if time is not None), default=None)
 
     def alive(self, peer: Peer, within: float) -> bool:
-        """Whether there is a link to this run of the peer's program, heard within so many seconds."""
+        """Whether there is a link to this run of the peer's program, heard within that many seconds."""
         link = self.link
         if link is None or link.reason is not None or link.peer.instance != peer.instance:
             return False
         return trio.current_time() - link.last_heard <= within
 
     def changed(self) -> None:
-        """Wake who waits in `change`."""
+        """Wake whoever waits in `change`."""
         self._change.set()
         self._change = trio.Event()
 

@@ -192,7 +192,7 @@ class Dialler:
         return await race(self._me, self._dial, addresses, expected, self._timing, other)
 
     async def seek(self, label: str, addresses: tuple[Address, ...]) -> None:
-        """Dial an address that somebody typed, whenever no link to who answered there exists."""
+        """Dial an address that somebody typed, whenever there is no link to whoever answered there."""
         attempts = 0
         problem: CloseReason | None = None
         while True:

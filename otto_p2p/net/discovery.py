@@ -20,7 +20,7 @@ from otto_protocol.errors import LocalError
 POLL_SECONDS = 3.0  # between looks at the interfaces
 ANNOUNCE_SECONDS = 5.0
 REPEAT_SECONDS = 30.0
-STALE_SECONDS = 30.0  # an advert that was not repeated for so long is taken for gone
+STALE_SECONDS = 30.0  # an advert that was not repeated for that long is taken for gone
 ASLEEP_SECONDS = 10.0  # a tick so late means that we slept: everything is announced and asked anew
 CLOSE_SECONDS = 2.0
 MAX_KNOWN = 256
@@ -291,7 +291,7 @@ async def browse_once(
     interfaces: ListInterfaces = list_interfaces,
     in_network: InNetwork | None = None,
 ) -> tuple[Advert, ...]:
-    """Who advertises on this LAN, looked at for so many seconds, by key.
+    """Who advertises on this LAN, looked at for that many seconds, by key.
 
     Raises LocalError when discovery works on no interface at all.
     """

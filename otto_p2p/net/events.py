@@ -42,7 +42,7 @@ class FrameFrom:
 
 @dataclass(frozen=True, slots=True)
 class DialFailed:
-    """No link came about, for another reason than before: at an address that was typed, or to a known peer.
+    """No link came about, for a new reason: at an address that was typed, or to a known peer.
 
     The mesh goes on trying, except for MYSELF.
     """

@@ -7,8 +7,8 @@ After TLS (the dialling side is the client) each side sends `otto-p2p`, its prot
     client  ClientProof(signature over the same, in its own role)
     server  Verdict(reason)
 
-The fingerprint in what is signed is that of the certificate which the server used, or the client saw. Who
-sits in the middle shows another certificate, so neither proof can be passed on. A client that dials several
+The fingerprint in what is signed is that of the certificate which the server used, or the client saw. A
+man in the middle shows another certificate, so neither proof can be passed on. A client that dials several
 addresses at once stops all but the winner before its proof: a server never sees two proofs of one attempt.
 """
 

@@ -24,8 +24,8 @@ class Timing:
     beat: float = 1.0
     silent: float = 4.0
     dead: float = 8.0
-    stall: float = 1.0  # a tick of ours that comes so much too late counts against nobody
-    nudge: float = 0.03  # what is not acknowledged for so long may be lost
+    stall: float = 1.0  # a tick of ours that is late by that much counts against nobody
+    nudge: float = 0.03  # what is not acknowledged for that long may be lost
     send: float = 15.0  # the longest that one write may take
     goodbye: float = 0.5
     first_retry: float = 0.2

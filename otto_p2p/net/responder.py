@@ -70,7 +70,7 @@ def families(interfaces: Sequence[Interface]) -> dict[int, tuple[Place, ...]]:
 
 
 class Responder:
-    """Blocking: every call belongs into a worker thread."""
+    """Blocking: every call belongs in a worker thread."""
 
     def __init__(self, places: Sequence[Place], heard: Heard) -> None:
         """Opens the sockets and browses. Raises OSError when none of the places works.

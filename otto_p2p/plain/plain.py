@@ -7,7 +7,6 @@ choice.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import trio
@@ -16,12 +15,13 @@ from otto_p2p.i18n import _
 from otto_p2p.lookalikes import tags
 from otto_p2p.plain.lobby import PlainLobby
 from otto_p2p.texts import news, results
-from otto_p2p.texts.events import Narrator
+from otto_p2p.texts.events import Narrator, PhaseReporter
 from otto_p2p.texts.people import People
 from otto_p2p.texts.safe import safe
 from otto_p2p.ui import asks, status
+from otto_p2p.ui.asking import identity, identity_now, nothing_to_decide, pose
 from otto_p2p.ui.hints import hint, suggestion
-from otto_p2p.ui.questions import Kind, Option, Question, Understood, question, understand
+from otto_p2p.ui.questions import Kind, Option, Question, Understood, understand
 from otto_p2p.updates import (
     Closed,
     Controls,
@@ -30,17 +30,15 @@ from otto_p2p.updates import (
     MatchEnded,
     News,
     Notice,
-    ShuffleVerified,
     Update,
 )
 from otto_p2p.words import table_words
 from otto_protocol.errors import LocalError
 from otto_protocol.hashing import Rng
-from otto_protocol.match.phases import BEFORE_DEAL, MatchPhase
-from otto_protocol.rules import moves
+from otto_protocol.match.phases import MatchPhase
 
-PATIENCE = 15.0  # seconds without a line before it is said whom the table waits for
-UNHEARD = 20  # seconds: who is away for so long can be done without
+QUIET = 15  # seconds without a line before it is said whom the table waits for
+LONG_AWAY = 20  # seconds after which the others can go on without a player
 
 _COMMANDS = ("?", "help", "c", "cards", "s", "status", "m", "memory", "w", "words", "x", "q", "quit")
 
@@ -98,9 +96,8 @@ class Plain:
         self._lobby_now: LobbyUpdate | None = None  # the lobby, as it has become while a game is on
         self._people = People((), 0)
         self._narrator = Narrator()
-        self._phase: tuple[int, MatchPhase] | None = None
+        self._phases = PhaseReporter()
         self._words_shown = 0
-        self._verified: ShuffleVerified | None = None  # what was said of it
         self._hand_shown = 0
         self._question: Question | None = None
         self._selected: Option | None = None  # what Enter takes now, when it is not the usual choice
@@ -140,15 +137,15 @@ class Plain:
         if self._game is None or self._game.members != update.members:
             self._begin_match(update)
         self._game = update
-        self._show_phase(update)
+        self._say_all(self._phases.tell(update, self._people))
+        self._show_words(update)
         for sentence in self._narrator.tell(update, self._people):
             self._say(sentence)
         if update.view is not None and update.phase is MatchPhase.PLAY and self._hand_shown != update.game:
             self._hand_shown = update.game
             self._say_all(status.own_cards(update.view))
         if update.outcome is not None:
-            # The countersigned result may have begun the next game already.
-            game = update.game - 1 if update.phase in BEFORE_DEAL else update.game
+            game = results.game_ended(update)
             self._say_all(results.game_over(update.outcome, self._people, game, update.games))
         self._decide(update)
 
@@ -157,23 +154,13 @@ class Plain:
         self._people = People.of(update.members, marks, update.seat)
         self._narrator = Narrator()
         self._missing, self._dropped = {}, set()
-        self._phase, self._words_shown, self._hand_shown, self._answered = None, 0, 0, None
-        self._lobby_now = self._verified = None
+        self._phases = PhaseReporter()
+        self._words_shown, self._hand_shown, self._answered = 0, 0, None
+        self._lobby_now = None
         names = self._people.list(update.live)
         self._say(_("The game begins. Players: {names}.").format(names=names))
 
-    def _show_phase(self, update: GameUpdate) -> None:
-        now = (update.game, update.phase)
-        if now != self._phase:
-            self._phase = now
-            if (line := news.phase_line(update)) is not None:
-                self._say(line)
-        if (
-            update.verified != self._verified
-            and (line := news.verified_line(update, self._people)) is not None
-        ):
-            self._verified = update.verified
-            self._say(line)
+    def _show_words(self, update: GameUpdate) -> None:
         if update.table_number != self._words_shown and update.game == 1:
             self._words_shown = update.table_number
             words = " ".join(table_words(update.table_number))
@@ -204,36 +191,24 @@ class Plain:
     # -- decisions -------------------------------------------------------------------------------------
 
     def _decide(self, update: GameUpdate) -> None:
-        asked = self._new_question(update)
-        if asked is None:
+        key = identity_now(update)
+        if key is None:
             self._question = self._selected = None
             return
-        key = _identity(update, asked)
-        if key == self._answered or (self._question is not None and key == _identity(update, self._question)):
+        if key == self._answered or (self._question is not None and key == identity(update, self._question)):
             return
+        asked = pose(update, self._rng)
+        assert asked is not None
         self._selected = None
         self._question = asked
         if self._auto:
             self._take(suggestion(asked, self._rng))
-        elif asked.kind is Kind.ANSWER and isinstance(asked.usual.move, moves.SitOut):
-            self._say(asks.asked(asked))
-            self._take(asked.usual)  # there is nothing to decide
-        elif asked.kind is Kind.COLLECT and not asked.options[0].cards:
+        elif nothing_to_decide(asked):
+            if asked.kind is not Kind.COLLECT:
+                self._say(asks.asked(asked))
             self._take(asked.usual)
         else:
             self._ask(asked)
-
-    def _new_question(self, update: GameUpdate) -> Question | None:
-        if update.view is None or not update.decisions:
-            return None
-        plain = question(update.view, update.decisions, update.decisions[0])
-        if plain is None:
-            return None
-        # The usual choice: yes to an exchange, all for a collection, else what the built-in player would do.
-        usual = (
-            plain.options[0] if plain.kind in (Kind.EXCHANGE, Kind.COLLECT) else suggestion(plain, self._rng)
-        )
-        return question(update.view, update.decisions, usual.move)
 
     def _ask(self, asked: Question) -> None:
         if asked.kind in (Kind.CHOOSE, Kind.GUESS):
@@ -250,7 +225,7 @@ class Plain:
     def _take(self, option: Option) -> None:
         assert self._question is not None
         assert self._game is not None
-        self._answered = _identity(self._game, self._question)
+        self._answered = identity(self._game, self._question)
         try:
             self._table.act(option.move)
         except LocalError as error:
@@ -265,7 +240,7 @@ class Plain:
             return True
         if self._game is None:
             return self._lobby.asks
-        return self._question is not None and self._answered != _identity(self._game, self._question)
+        return self._question is not None and self._answered != identity(self._game, self._question)
 
     def line(self, typed: str) -> None:
         """Take one line of input."""
@@ -283,7 +258,7 @@ class Plain:
 
     def _answer(self, word: str) -> None:
         asked = self._question
-        if asked is None or self._game is None or self._answered == _identity(self._game, asked):
+        if asked is None or self._game is None or self._answered == identity(self._game, asked):
             self._say(self._nothing_asked())
             return
         if not word and self._selected is not None:
@@ -339,7 +314,7 @@ class Plain:
     def _drop(self) -> None:
         """Go on without those who have been away for long."""
         assert self._game is not None
-        gone = [seat for seat, seconds in sorted(self._missing.items()) if seconds >= UNHEARD]
+        gone = [seat for seat, seconds in sorted(self._missing.items()) if seconds >= LONG_AWAY]
         for seat in gone:
             self._dropped.add(seat)
             self._table.drop(seat)
@@ -396,7 +371,7 @@ class Plain:
             self._count_missing(self._game)
         if self._game is None:
             self._lobby.second()
-        elif self._seconds == math.ceil(PATIENCE):
+        elif self._seconds == QUIET:
             waiting = status.waited_for(self._game, self._people)
             if waiting is not None and waiting != self._waiting_shown:
                 self._waiting_shown = waiting
@@ -407,7 +382,7 @@ class Plain:
         away = [seat for seat in update.live if seat in update.away and not update.over]
         self._missing = {seat: self._missing.get(seat, 0) + 1 for seat in away}
         for seat in away:
-            if self._missing[seat] == UNHEARD and seat not in self._dropped:
+            if self._missing[seat] == LONG_AWAY and seat not in self._dropped:
                 self._say(_("x: go on without {name}").format(name=self._people.names[seat]))
 
     def _say(self, line: str) -> None:
@@ -417,10 +392,3 @@ class Plain:
     def _say_all(self, lines: list[str]) -> None:
         for line in lines:
             self._say(line)
-
-
-def _identity(update: GameUpdate, asked: Question) -> object:
-    """What tells one question from the next: the same one is not asked, nor answered, twice."""
-    state = asked.view.state
-    options = tuple((option.code, option.cards) for option in asked.options)
-    return update.game, state.turn, asked.kind, options

@@ -13,7 +13,7 @@ from otto_protocol.rules import ENOUGH, HAND, OTTO_POINTS, Bonus, SeatView, bonu
 from otto_protocol.rules.cards import COLOURS, NUMBERS, colour, copies, deck_size, number
 
 HUES = range(len(COLOURS))
-FRESH = 0.5  # what a new card is worth, where 0 is a card for nothing and 1 one of the own number
+FRESH = 0.5  # what a new card is worth, where 0 is a card for nothing and 1 one of its own number
 
 
 class Odds:
@@ -122,7 +122,7 @@ class Odds:
     def likely_colours(self, target: int) -> list[float]:
         """By colour: how often to say it in a duel with `target`, of 1 in all.
 
-        Who lays the card does best to lay each colour of the hand equally often, however many cards of it
+        Whoever lays the card does best to lay each colour of the hand equally often, however many cards of it
         there are; so a colour counts by the chance that the hand has it at all.
         """
         chances = [min(1.0, count) for count in self.hand_colours(target)]

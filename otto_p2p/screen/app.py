@@ -30,7 +30,7 @@ from otto_p2p.updates import Controls, Update
 from otto_protocol.hashing import Rng
 
 TICK = 0.1  # seconds
-PATIENCE = 5.0  # seconds from leaving to the end, whatever the table does
+LEAVING_SECONDS = 5.0  # seconds from leaving to the end, whatever the table does
 SAVE_TITLE, RESTORE_TITLE = "\x1b[22;2t", "\x1b[23;2t"
 
 
@@ -164,7 +164,7 @@ class OttoApp(App[None]):
             self.exit()
         else:
             self.desk.go_away()
-            self.set_timer(PATIENCE, self.exit)
+            self.set_timer(LEAVING_SECONDS, self.exit)
 
     def action_interrupt(self) -> None:
         """Ctrl-C."""
@@ -173,7 +173,7 @@ class OttoApp(App[None]):
             return
         self.desk.interrupt()
         if self.desk.leaving:
-            self.set_timer(PATIENCE, self.exit)
+            self.set_timer(LEAVING_SECONDS, self.exit)
         self.repaint()
 
     # -- the table -------------------------------------------------------------------------------------
@@ -240,7 +240,7 @@ class OttoApp(App[None]):
     def _after_input(self) -> None:
         assert self.desk is not None
         if self.desk.leaving:
-            self.set_timer(PATIENCE, self.exit)
+            self.set_timer(LEAVING_SECONDS, self.exit)
         self.repaint()
 
     def _too_small(self) -> bool:

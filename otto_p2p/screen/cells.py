@@ -23,9 +23,8 @@ _TAGS = range(0xE0000, 0xE0080)
 # Marks that stand beside their letter, and jamo: zero, one or two cells, as the terminal likes.
 _UNSETTLED = ("Mc", "Me")
 _MOST_MARKS = 3
-_TAG = re.compile(
-    r" #[a-z2-7-]{4,19}$"
-)  # at the end of a name: without it, equal names could not be told apart
+# At the end of a name: without it, equal names could not be told apart.
+_TAG = re.compile(r" #[a-z2-7-]{4,19}$")
 _ASCII = {ELLIPSIS: ".", "·": "-", "×": "x", "█": "#"}
 
 
@@ -82,11 +81,20 @@ def fit(text: str, cells: int) -> str:
     if used > cells:
         if (tag := _TAG.search(text)) is not None and len(tag[0]) < cells:
             return fit(text[: tag.start()], cells - len(tag[0])) + tag[0]
-        while whole and used > cells - 1:
-            used -= whole.pop()[1]
-        whole.append((ELLIPSIS, 1))
-        used += 1
-    return ("".join(part for part, _ in whole) + " " * (cells - used))[: None if cells else 0]
+        short = _beginning(text, cells - 1) + ELLIPSIS if cells else ""
+        return short + " " * (cells - width(short))
+    return "".join(part for part, _ in whole) + " " * (cells - used)
+
+
+def _beginning(text: str, cells: int) -> str:
+    """As much of the text as there is room for."""
+    beginning, used = "", 0
+    for part, size in clusters(text):
+        used += size
+        if used > cells:
+            break
+        beginning += part
+    return beginning
 
 
 def wrap(text: str, cells: int, most: int | None = None) -> list[str]:
@@ -113,7 +121,7 @@ def wrap(text: str, cells: int, most: int | None = None) -> list[str]:
             line, used = (f"{line} {word}", used + size + 1) if line else (word, size)
     lines.append(line)
     if most is not None and len(lines) > most:
-        lines = [*lines[: most - 1], fit(lines[most - 1] + " " * cells + "x", cells)]
+        lines = [*lines[: most - 1], _beginning(lines[most - 1], cells - 1) + ELLIPSIS]
     return lines
 
 

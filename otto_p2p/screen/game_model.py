@@ -12,21 +12,20 @@ from dataclasses import dataclass
 
 from otto_p2p.i18n import _
 from otto_p2p.lookalikes import tags
-from otto_p2p.screen.asking import REPEATED, identity, identity_now, nothing_to_decide, pose
 from otto_p2p.screen.choice import Choice
 from otto_p2p.screen.moments import Stageplay
 from otto_p2p.screen.options import Options
 from otto_p2p.texts import news, results
-from otto_p2p.texts.events import Narrator
+from otto_p2p.texts.events import Narrator, PhaseReporter
 from otto_p2p.texts.people import People
 from otto_p2p.texts.safe import safe
 from otto_p2p.ui import asks, status
+from otto_p2p.ui.asking import REPEATED, identity, identity_now, nothing_to_decide, pose
 from otto_p2p.ui.hints import hint, suggestion
 from otto_p2p.ui.questions import Kind, Option, Question
-from otto_p2p.updates import Controls, GameUpdate, News, Notice, ShuffleVerified
+from otto_p2p.updates import Controls, GameUpdate, News, Notice
 from otto_protocol.errors import LocalError
 from otto_protocol.hashing import Rng
-from otto_protocol.match.phases import BEFORE_DEAL, MatchPhase
 from otto_protocol.rules import Outcome, moves
 
 LOG = 500  # lines kept
@@ -97,8 +96,7 @@ class GameModel:
         self._answered: object = None
         self._kept: tuple[object, Choice] | None = None  # a half-made choice whose question has gone away
         self._notice_until: float | None = None
-        self._phase: tuple[int, MatchPhase] | None = None
-        self._verified: ShuffleVerified | None = None  # what the log says of it
+        self._phases = PhaseReporter()
         self._slots: tuple[int, frozenset[int]] = (0, frozenset())
 
     # -- updates ---------------------------------------------------------------------------------------
@@ -108,15 +106,7 @@ class GameModel:
         if update.game != self.update.game:
             self.stageplay.clear()
         self.update, self.changed = update, True
-        if (update.game, update.phase) != self._phase:
-            self._phase = (update.game, update.phase)
-            if (line := news.phase_line(update)) is not None:
-                self.write(line, "dim")
-        if (
-            update.verified != self._verified
-            and (line := news.verified_line(update, self.people)) is not None
-        ):
-            self._verified = update.verified
+        for line in self._phases.tell(update, self.people):
             self.write(line, "dim")
         for sentence in self._narrator.tell(update, self.people):
             self.write(sentence)
@@ -149,8 +139,7 @@ class GameModel:
             self.led = None
 
     def _game_over(self, update: GameUpdate, outcome: Outcome) -> None:
-        # The countersigned result may have begun the next game already.
-        game = update.game - 1 if update.phase in BEFORE_DEAL else update.game
+        game = results.game_ended(update)
         lines = tuple(results.game_over(outcome, self.people, game, update.games))
         for line in lines:
             self.write(line, "title")

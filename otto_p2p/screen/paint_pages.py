@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterable
 
-from otto_p2p.i18n import _, language
+from otto_p2p.i18n import _
 from otto_p2p.screen.board import Board
 from otto_p2p.screen.cells import fit, width, wrap
 from otto_p2p.screen.desk import FRAMES, SWITCHES, Desk, Page
 from otto_p2p.screen.paint_game import help_lines, paint_game
 from otto_p2p.screen.paint_lobby import paint_lobby
 from otto_p2p.texts import results
+from otto_p2p.texts.rules import rules_text
 
 LEAST_WIDTH, LEAST_HEIGHT = 80, 24
 MARGIN = 3
@@ -117,18 +118,12 @@ def _drop_text(desk: Desk) -> str:
     ).format(name=desk.game.people.names[missing])
 
 
-def _rows(lines: object) -> list[Row]:
-    return [(line, "", "") for line in lines]  # type: ignore[attr-defined]
+def _rows(lines: Iterable[str]) -> list[Row]:
+    return [(line, "", "") for line in lines]
 
 
 def _boxed(style: str) -> str:
     return {"dim": "box-dim", "title": "box-title", "alert": "alert"}.get(style, "")
-
-
-def rules_text() -> str:
-    """The rules in the language spoken, as the command `rules` prints them."""
-    path = Path(__file__).parent.parent / "texts" / f"rules_{language()}.md"
-    return path.read_text(encoding="utf-8")
 
 
 def _settings(desk: Desk) -> list[Row]:

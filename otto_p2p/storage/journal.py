@@ -196,7 +196,7 @@ class Journal:
     # -- the lobby -----------------------------------------------------------------------------------
 
     def meet(self, people: Iterable[tuple[bytes, str]]) -> None:
-        """Remember (key, name) of those with whom a game begins; of too many the longest unseen are forgotten."""
+        """Remember (key, name) of those with whom a game begins; of too many, those unseen longest go."""
         now = int(time.time())
         with self._writing() as db:
             for key, name in people:

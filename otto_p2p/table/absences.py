@@ -1,4 +1,4 @@
-"""Who of a match is away, why and since when, and who is heard through others only.
+"""Which members of a match are away, why and since when, and which are heard only through others.
 
 Pure: times are seconds of one monotonic clock that the caller reads; peers are known by their keys.
 """
@@ -54,5 +54,5 @@ class Absences:
         return new
 
     def silence(self, key: bytes, last_heard: LastHeard, now: float) -> float:
-        """For how many seconds somebody was not heard, directly or through others, in this match."""
+        """For how many seconds somebody has not been heard, directly or through others, in this match."""
         return now - max(last_heard(key) or 0.0, self._began)

@@ -1,17 +1,17 @@
-"""How many ballots are taken: of each seat, from each peer that passes them on, so many in a view and a few a minute.
+"""How many ballots are taken: of each seat, from each peer that passes them on, in a view and per minute.
 
 A seat can sign ballots for one round after the other for ever, and each would be stored and passed on by all.
-The limit lies here and not in `otto_protocol.match.ballots`, for two reasons. What is concluded there depends on the
-set of ballots alone, and a ballot that was refused for ever might be the one that another honest peer has
-counted: the two would wait for each other for ever. And round numbers say nothing: an honest peer that was cut
-off is far ahead of the others, too, and a flood that honest peers follow is never far ahead.
+The limit lies here and not in `otto_protocol.match.ballots`, for two reasons. What is concluded there depends
+on the set of ballots alone, and a ballot that was refused for ever might be the one that another honest peer
+has counted: the two would wait for each other for ever. And round numbers say nothing: an honest peer that
+was cut off is far ahead of the others, too, and a flood that honest peers follow is never far ahead.
 
-So nothing is refused for ever, only put off: who lacks ballots asks again (`Table`), and the allowance grows.
-It is counted by who passes a ballot on. A flood uses up what its author may send, and not what an honest peer
-sends of that author's ballots; and through one honest peer may come as much as all the others together have
-taken from the author. So what one honest peer has taken gets to all others. Honest peers stay below the
-allowance (`Table` votes rarely when there were many rounds in one view), and a ballot that is dropped here is
-to the protocol one that is late.
+So nothing is refused for ever, only put off: whoever lacks ballots asks again, and the allowance grows. It is
+counted by the peer that passes a ballot on. A flood uses up what its author may send, and not what an honest
+peer sends of that author's ballots; and through one honest peer may come as much as all the others together
+have taken from the author. So what one honest peer has taken gets to all others. Honest peers stay below the
+allowance (`Removals` votes rarely when there were many rounds in one view), and a ballot that is dropped here
+is to the protocol one that is late.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class KnownKeys:
             self._by_look.setdefault(look(known.name), []).append(known)
 
     def judge(self, key: bytes, name: str) -> Acquaintance:
-        """Whether this key is known; a name that somebody else had counts only for who did not have it, too."""
+        """Whether this key is known; another key's name counts only if this key did not have it, too."""
         known = self._by_key.get(key)
         if known is None or look(known.name) != look(name):
             others = [other for other in self._by_look.get(look(name), []) if other.key != key]

@@ -127,7 +127,7 @@ class LobbyDriver:
                     await self.do(await self._abandon(action))
 
     async def _publish(self, memory: Memory) -> None:
-        """Store and send the own record, soon: strangers can change it all the time, and each one costs a write.
+        """Store and send our own record, soon: strangers can change it all the time, and each costs a write.
 
         What is signed for a roster, or binds to it, is on the disk before anything else follows from it.
         """
@@ -189,7 +189,7 @@ class LobbyDriver:
             self._put_off[place] = data
 
     async def catch_up(self, *, now: bool = False) -> None:
-        """What waited for its time: the own newest record, and those of others; `now`: the own one at once."""
+        """What waited for its time: our own newest record, and those of others; `now`: our own at once."""
         time, timing = trio.current_time(), self._context.timing
         async with self.lock:
             if self._unpublished and (now or self._pace.take(time, 1)):

@@ -1,4 +1,4 @@
-"""What one peer is told to be: its name, its table, its patience."""
+"""What one peer is told to be: its name, its table, how long it waits."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ class Table:
                 await self.lobby.do(self.lobby.finished(match.convicts))
 
     async def _linger(self) -> None:
-        """Answer those who lack the end of the last match: who is still in it may need us for that."""
+        """Answer those who lack the end of the last match: whoever is still in it may need us for that."""
         if self._last is None or self.match is not None:
             return
         roster, lobby = self._last.roster, self.lobby.lobby

@@ -21,9 +21,9 @@ class TableTiming:
 
     # Records of the lobby
     publish: float = (
-        1.0  # on average between two own ones, and between two looks at those of others in a game
+        1.0  # on average between two of our own, and between two looks at those of others in a game
     )
-    at_once: int = 5  # own ones that need not wait, before a game: people find each other fast
+    at_once: int = 5  # of our own that need not wait, before a game: people find each other fast
 
     # What is missing
     lacking: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 4.0, 5.0)  # between questions; then the last one
@@ -38,7 +38,7 @@ class TableTiming:
 
     # Going on without somebody
     vote_again: float = 1.0  # between two rounds of ballots
-    often: int = 16  # own ballots in one view, a second apart; the next ones come
+    often: int = 16  # our own ballots in one view, a second apart; the next ones come
     rarely: float = 30.0  # ... that far apart: more rarely than the `Allowance` of the others grows
     consent: int = 2  # that many others must want to go on without somebody before a person's peer hurries
     hurried: float = 5.0  # silence after which somebody may be voted out, if somebody wants to go on

@@ -6,10 +6,32 @@ from typing import assert_never
 
 from otto_p2p.i18n import _, ngettext
 from otto_p2p.texts.cards import card_name, codes, colour_name
+from otto_p2p.texts.news import phase_line, verified_line
 from otto_p2p.texts.people import People
-from otto_p2p.updates import GameUpdate
+from otto_p2p.updates import GameUpdate, ShuffleVerified
+from otto_protocol.match.phases import MatchPhase
 from otto_protocol.rules import GamePhase, SeatView, moves
 from otto_protocol.rules.cards import colour
+
+
+class PhaseReporter:
+    """Tells what the table does while nobody moves, each thing once: new phases, and verified shuffles."""
+
+    def __init__(self) -> None:
+        self._phase: tuple[int, MatchPhase] | None = None
+        self._verified: ShuffleVerified | None = None
+
+    def tell(self, update: GameUpdate, people: People) -> list[str]:
+        """The sentences for what is new in this update."""
+        told = list[str]()
+        if (update.game, update.phase) != self._phase:
+            self._phase = (update.game, update.phase)
+            if (line := phase_line(update)) is not None:
+                told.append(line)
+        if update.verified != self._verified and (line := verified_line(update, people)) is not None:
+            self._verified = update.verified
+            told.append(line)
+        return told
 
 
 class Narrator:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from otto_p2p.i18n import N_, _, ngettext
 from otto_p2p.texts.people import People
+from otto_p2p.updates import GameUpdate
+from otto_protocol.match.phases import BEFORE_DEAL
 from otto_protocol.rules import Bonus, EndReason, Outcome
 
 _BONUS = {
@@ -30,6 +32,11 @@ _BROKE = N_("{name} broke rule {rule}: 0 points.")
 def points(number: int) -> str:
     """A number of points in words."""
     return ngettext("{n} point", "{n} points", number).format(n=number)
+
+
+def game_ended(update: GameUpdate) -> int:
+    """Which game an outcome is of: the countersigned result may have begun the next one already."""
+    return update.game - 1 if update.phase in BEFORE_DEAL else update.game
 
 
 def game_over(outcome: Outcome, people: People, game: int, games: int) -> list[str]:

@@ -9,15 +9,12 @@ from __future__ import annotations
 import unicodedata
 
 from otto_p2p.lookalikes import tagged
+from otto_protocol.lobby.names import INVISIBLE, MAX_MARKS, in_emoji
 
 MAX_SHOWN = 400  # characters of one piece of text from elsewhere
 
 _NEVER = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
-_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | frozenset(
-    map(chr, (*range(0x180B, 0x1810), *range(0xFE00, 0xFE0F), *range(0xE0100, 0xE01F0)))
-)
-_IN_EMOJI = "\u200d\ufe0f"  # joiner and style, between symbols
-_MOST_MARKS = 3
+_IN_EMOJI = "\u200d\ufe0f"  # joiner and style: shown as they are inside an emoji only
 
 
 def safe(text: str) -> str:
@@ -30,8 +27,8 @@ def safe(text: str) -> str:
     marks = 0
     for place, char in enumerate(text[:MAX_SHOWN]):
         marks = marks + 1 if unicodedata.category(char) in ("Mn", "Me") else 0
-        visible = _visible(char) or (char in _IN_EMOJI and _between_symbols(text, place))
-        shown.append(char if visible and marks <= _MOST_MARKS else _escape(char))
+        visible = _visible(char) or (char in _IN_EMOJI and in_emoji(text, place))
+        shown.append(char if visible and marks <= MAX_MARKS else _escape(char))
     return "".join(shown) + ("..." if len(text) > MAX_SHOWN else "")
 
 
@@ -39,17 +36,7 @@ def _visible(char: str) -> bool:
     if " " <= char <= "~":
         return True
     category = unicodedata.category(char)
-    return category not in _NEVER and category != "Zs" and char not in _INVISIBLE
-
-
-def _between_symbols(text: str, place: int) -> bool:
-    before = text[place - 1] if place else " "
-    if text[place] == "\ufe0f":
-        return unicodedata.category(before) == "So"
-    after = text[place + 1 : place + 2] or " "
-    return unicodedata.category(after) == "So" and (
-        before == "\ufe0f" or unicodedata.category(before) in ("So", "Sk")
-    )
+    return category not in _NEVER and category != "Zs" and char not in INVISIBLE
 
 
 def _escape(char: str) -> str:

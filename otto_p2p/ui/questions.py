@@ -69,23 +69,16 @@ class NotUnderstood:
     text: str
 
 
-FORCED = (moves.OpenDuel, moves.OpenLead, moves.Score)
-"""Moves that are no decision: the session makes them itself."""
-
-
-def question(view: SeatView, decisions: Sequence[moves.Move], usual: moves.Move) -> Question | None:
-    """The question that `decisions` are the answers to, or None when there is nothing to decide."""
-    choices = [m for m in decisions if not isinstance(m, (moves.Reshuffled, moves.Drawn, *FORCED))]
-    if not choices:
-        return None
+def question(view: SeatView, decisions: Sequence[moves.SeatMove], usual: moves.SeatMove) -> Question:
+    """The question that `decisions`, one at least, are the answers to."""
     found: dict[str, Option] = {}
     # Of two cards with one face the one that the others know already is laid first: it tells them nothing.
-    for move in sorted(choices, key=lambda move: (move != usual, not _seen(view, move))):
+    for move in sorted(decisions, key=lambda move: (move != usual, not _seen(view, move))):
         option = _option(view, move)
         found.setdefault(option.code, option)
     preselected = next(iter(found.values()))
     options = sorted(found.values(), key=_place)
-    return Question(_kind(choices[0]), view, tuple(options), preselected)
+    return Question(_kind(decisions[0]), view, tuple(options), preselected)
 
 
 def _kind(move: moves.SeatMove) -> Kind:
@@ -109,7 +102,7 @@ def _kind(move: moves.SeatMove) -> Kind:
         case moves.Say():
             return Kind.OTTO
         case moves.OpenDuel() | moves.OpenLead() | moves.Score():
-            raise AssertionError("never asked")
+            raise AssertionError("the session makes these moves itself")
         case _:
             assert_never(move)
 

@@ -72,9 +72,8 @@ def _seat(update: GameUpdate, view: SeatView, seat: int, people: People) -> str:
     laid = state.lead if seat == state.leader else state.answers[seat]
     if laid == SAT_OUT:
         parts.append(_("sits out"))
-    elif (
-        laid is not None and laid in state.known
-    ):  # not when it was exchanged: then it lies on the spent pile
+    elif laid is not None and laid in state.known:
+        # Not when it was exchanged: then it lies on the spent pile.
         parts.append(_("on the table: {card}").format(card=codes((state.known[laid],))))
     if update.games > 1:
         parts.append(points(update.totals[seat]))

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from otto_p2p.players import bots
-from otto_p2p.ui.questions import FORCED
 from otto_p2p.updates import (
     Acquaintance,
     Closed,
@@ -35,6 +34,9 @@ from otto_protocol.rules.game import Game
 
 NAMES = ("Anna", "Berta", "Centis", "Dace", "Emīls", "Fricis", "Guna", "Harijs", "Ieva", "Jānis")
 NEW = Acquaintance(Face.NEW)
+
+FORCED = (moves.OpenDuel, moves.OpenLead, moves.Score)
+"""Moves that are no decision: the session makes them itself."""
 
 
 class FakeTable(Controls):

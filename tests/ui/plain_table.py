@@ -14,6 +14,7 @@ from otto_protocol.roster import Member, TableRules
 from otto_protocol.rules import moves, standings
 from otto_protocol.rules.end import Outcome
 from otto_protocol.rules.game import Game
+from tests.ui.fake_table import FORCED
 
 NAMES = ("Me", "Anna", "Bob", "Cēzars", "Dora", "Eva", "Filip", "Gita", "Hugo", "Ivo")
 
@@ -79,7 +80,7 @@ class PlainTable:
             progress=(0, 0),
             table_number=123456789,
             view=self.game.seat_view(0),
-            decisions=() if ended else tuple(self.game.legal(0)),
+            decisions=() if ended or self._forced() else tuple(self.game.legal(0)),
             awaited=state.waiting,
             away={},
             live=tuple(sorted(state.live)),
@@ -122,7 +123,7 @@ class PlainTable:
     def _forced(self) -> moves.SeatMove | None:
         """What the session of seat 0 does by itself."""
         legal = self.game.legal(0)
-        return legal[0] if isinstance(legal[0], (moves.OpenLead, moves.OpenDuel, moves.Score)) else None
+        return legal[0] if legal and isinstance(legal[0], FORCED) else None
 
     def _play(self, move: moves.SeatMove) -> None:
         self.game.play(move)

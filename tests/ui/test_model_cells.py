@@ -73,7 +73,8 @@ def test_wrapped_lines_fit_and_lose_nothing(text: str, cells: int) -> None:
 
 
 def test_more_lines_than_allowed_end_in_an_ellipsis() -> None:
-    assert wrap("one two three four", 5, 2) == ["one", "two …"]
+    assert wrap("one two three four", 5, 2) == ["one", "two…"]
+    assert wrap("three four five", 5, 2) == ["three", "four…"]
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from otto_p2p import i18n
-from otto_p2p.screen.asking import identity, nothing_to_decide, pose
 from otto_p2p.screen.choice import Choice
+from otto_p2p.ui.asking import identity, nothing_to_decide, pose
 from otto_p2p.ui.questions import Kind, Option
 from otto_p2p.updates import GameUpdate, Update
 from otto_protocol.hashing import Drbg
+from otto_protocol.limits import CARDS_PER_DECK
 from otto_protocol.rules import moves
 from otto_protocol.rules.cards import colour, number, short
 from tests.ui.fake_table import FakeTable
@@ -150,3 +152,21 @@ def test_the_same_question_has_the_same_identity_whatever_is_usual() -> None:
         assert asked is not None
         names.add(identity(update, asked))
     assert len(names) == 1
+
+
+def test_a_view_change_asks_again_and_a_move_of_another_seat_does_not() -> None:
+    choice, update = choices(Kind.ANSWER)
+    asked = choice.question
+    assert identity(replace(update, place=(0, 1)), asked) == identity(update, asked)
+    assert identity(replace(update, place=(1, 0)), asked) != identity(update, asked)
+
+
+def test_an_equal_card_in_its_place_is_the_same_question_and_another_card_is_not() -> None:
+    """Broken by: comparing the ids of cards, of which chance takes one or the other; or codes alone."""
+    choice, update = choices(Kind.EXCHANGE)
+    asked = choice.question
+    (card,) = asked.options[0].cards
+    for other in range(CARDS_PER_DECK):
+        options = tuple(replace(option, cards=(other,)) for option in asked.options)
+        same = identity(update, replace(asked, options=options)) == identity(update, asked)
+        assert same == (short(other) == short(card))

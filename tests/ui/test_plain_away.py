@@ -6,7 +6,7 @@ import dataclasses
 import time
 
 from otto_p2p import i18n
-from otto_p2p.plain.plain import UNHEARD, Plain
+from otto_p2p.plain.plain import LONG_AWAY, Plain
 from otto_protocol.hashing import Drbg
 from tests.ui.plain_table import PlainTable
 
@@ -42,11 +42,11 @@ def test_who_is_away_for_long_can_be_done_without() -> None:
     screen.line("")
     name = here.members[1].name
     assert shown[-1] == f"Waiting for {name} (nothing is heard) since 12:03:04."
-    for _ in range(UNHEARD - 1):
+    for _ in range(LONG_AWAY - 1):
         screen.second()
     assert not any(line.startswith("x: ") for line in shown)
     screen.second()
-    for _ in range(UNHEARD):
+    for _ in range(LONG_AWAY):
         screen.second()
     assert [line for line in shown if line.startswith("x: ")] == [f"x: go on without {name}"]
     assert table.dropped == []

@@ -13,7 +13,8 @@ from otto_p2p import i18n
 from otto_p2p.commands.tables import shown
 from otto_p2p.net.adverts import Advert, by_table
 from otto_p2p.stdio import LONGEST, LineWriter, encoded, read_lines
-from otto_p2p.texts.events import Narrator
+from otto_p2p.texts import news
+from otto_p2p.texts.events import Narrator, PhaseReporter
 from otto_p2p.texts.people import People
 from otto_p2p.texts.results import game_over, match_over
 from otto_p2p.ui import asks, status
@@ -22,6 +23,7 @@ from otto_p2p.ui.lobby import changes
 from otto_p2p.ui.questions import Kind, Understood, question, understand
 from otto_p2p.updates import OpenTable
 from otto_protocol.hashing import Drbg
+from otto_protocol.match.phases import MatchPhase
 from otto_protocol.roster import TableRules
 from otto_protocol.rules import Bonus, Cheat, EndReason, Outcome, moves
 from tests.ui.plain_table import NAMES, PlainTable
@@ -95,7 +97,6 @@ def test_every_question_can_be_asked_explained_and_answered() -> None:
         while table.game.outcome is None and not table.outcomes:
             view, legal = table.game.seat_view(0), table.game.legal(0)
             asked = question(view, legal, legal[0])
-            assert asked is not None
             if asked.kind in missing:
                 missing.discard(asked.kind)
                 for text in (
@@ -127,7 +128,6 @@ def test_equal_cards_are_one_option() -> None:
     table.act(table.game.legal(0)[0])
     legal = table.game.legal(0)
     asked = question(table.game.seat_view(0), legal, legal[0])
-    assert asked is not None
     codes = [option.code for option in asked.options]
     assert len(codes) == len(set(codes))
 
@@ -205,3 +205,12 @@ async def test_lines_out_to_nobody() -> None:
         writer("three")
         writer.end()
     os.close(write_end)
+
+
+def test_a_phase_is_told_once_and_again_in_the_next_game() -> None:
+    reporter = PhaseReporter()
+    shuffling = replace(PlainTable(2).update(), phase=MatchPhase.SHUFFLE)
+    (line,) = reporter.tell(shuffling, PEOPLE)
+    assert line == news.phase_line(shuffling)
+    assert reporter.tell(replace(shuffling, progress=(1, 2)), PEOPLE) == []
+    assert reporter.tell(replace(shuffling, game=2), PEOPLE) == [line]

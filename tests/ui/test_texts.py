@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import re
 import string
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from otto_p2p.players.bots import Why
 from otto_p2p.texts import hints, news, safe
 from otto_p2p.updates import News, Notice
 from otto_protocol.lobby.actions import Cause
+from otto_protocol.lobby.names import INVISIBLE, name_problem
 from otto_protocol.lobby.seating import Lack, Obstacle
 from otto_protocol.roster import Member
 from tests.ui import catalogue
@@ -109,6 +111,19 @@ def test_nothing_strange_reaches_a_terminal(text: str) -> None:
     assert shown != text
     assert shown.isprintable()
     assert "\\" in shown
+
+
+@pytest.mark.parametrize("char", sorted(INVISIBLE - set(map(chr, range(0xE0000, 0xE1000)))))
+def test_what_shows_nothing_is_escaped(char: str) -> None:
+    """The last of them, the emoji style U+FE0F, too: behind a letter it is a second name that looks the same."""
+    assert safe.safe(f"a{char}b") == f"a\\u{ord(char):04x}b"
+
+
+@pytest.mark.parametrize("name", ["❤️", "👍🏽️", "👨‍👩‍👧", "❤️‍🔥", "a\u0301\u0302\u0303"])
+def test_what_is_taken_in_a_name_is_shown_as_it_is(name: str) -> None:
+    name = unicodedata.normalize("NFC", name)
+    assert name_problem(name) is None
+    assert safe.safe(name) == name
 
 
 def test_ordinary_names_are_left_alone() -> None:

@@ -103,7 +103,7 @@ def match(pile_tags: Sequence[Point | None], own_tags: Sequence[Point | None]) -
         if tag in place_of:
             return Mismatch(None, (place_of[tag], place))
         place_of[tag] = place
-    dead: dict[int, None] = {}  # in the order of the own cards
+    dead: dict[int, None] = {}  # in the order of `own`
     for number, tag in enumerate(own_tags):
         found = None if tag is None else place_of.get(tag)
         if found is None:

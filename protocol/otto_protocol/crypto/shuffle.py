@@ -1,7 +1,7 @@
 """The mix: a deck re-encrypted in a secret order, its secrets, and what of it can be computed ahead.
 
 Written additively: e'_i = e_(j_i) + r_i (G, X) for the new deck e', the old deck e and the secret order j;
-the commitment to the order is c_(j_i) = s_(j_i) G + h_i. Sources and the proof: `shuffle`.
+the commitment to the order is c_(j_i) = s_(j_i) G + h_i. Sources and the proof: `shuffle_proof`.
 """
 
 from __future__ import annotations

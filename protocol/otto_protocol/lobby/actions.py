@@ -23,7 +23,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What has to survive a crash: the own record, and the rounds that are used up."""
+    """What has to survive a crash: this peer's own record, and the rounds that are used up."""
 
     here: Here
     spent: Annotated[tuple[Spent, ...], AtMost(MAX_SPENT)]

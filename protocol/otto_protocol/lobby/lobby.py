@@ -122,13 +122,13 @@ class Lobby:
         )
 
     def announce(self) -> tuple[Action, ...]:
-        """Publish the own record for the first time (not after `restore`, which does)."""
+        """Publish this peer's record for the first time (not after `restore`, which does)."""
         return self._settle()
 
     def restore(self, memory: Memory) -> tuple[Action, ...]:
         """Go on after a crash from what was last stored; to be called first.
 
-        Who was in a game (its own DEAL may be out) is still bound to it: the driver resumes the session, or
+        A peer that was in a game (its DEAL may be out) is still bound to it: the driver resumes the session or
         calls `finished`. An attempt before that is over. Otherwise only the counters are taken over.
         """
         if memory.here.key != self._me.key:
@@ -173,7 +173,7 @@ class Lobby:
 
     @property
     def me(self) -> Here:
-        """The own record, as it was last published."""
+        """This peer's own record, as it was last published."""
         return self._me
 
     @property
@@ -234,7 +234,7 @@ class Lobby:
     # What happens
 
     def on_link(self, key: bytes) -> tuple[Action, ...]:
-        """A link to this peer is up (its identity is proven). The driver sends it the own record."""
+        """A link to this peer is up (its identity is proven). The driver sends it this peer's record."""
         if key == self._me.key:
             return ()
         self.neighbours.link(key)
@@ -300,7 +300,7 @@ class Lobby:
         return self._settle(always=True)
 
     def set_automatic(self, players: int) -> tuple[Action, ...]:
-        """Be ready by itself as soon as so many sit at the table; 0: wait for `set_ready`."""
+        """Be ready by itself as soon as that many sit at the table; 0: wait for `set_ready`."""
         self._automatic = players
         self._me = replace(self._me, automatic=players > 0)
         return self._settle(always=True)
@@ -325,7 +325,7 @@ class Lobby:
         return self._settle(seal=True)
 
     def reached(self, stage: Stage) -> tuple[Action, ...]:
-        """The session goes on: KEYS when it begins, DEALT just before the own DEAL is sent, PLAYING after it.
+        """The session goes on: KEYS when it begins, DEALT just before its own DEAL is sent, PLAYING after it.
 
         The Publish that comes back is stored before the DEAL is. Raises LocalError when `may_reach` is False.
         """
@@ -382,7 +382,7 @@ class Lobby:
         return (*done, *started)
 
     def _take_seats(self) -> None:
-        """Who sits here, whom of them I reach; who said "without" is asked again about somebody new."""
+        """Who sits here, which of them I reach; whoever said "without" is asked again about somebody new."""
         me, there = self._me, self.records()
         listed = seated(me.table, me.terms.seats, there.values())
         linked = self.neighbours.links | {me.key}
@@ -445,7 +445,7 @@ class Lobby:
         return ()
 
     def _wanted_table(self, there: Mapping[bytes, Here]) -> bytes | None:
-        """The table to move to, or None: the owner's for who has one, else the best for all of this table."""
+        """The table to move to, or None: the owner's if it has one, else the best for all of this table."""
         owner = there.get(self._owner)
         if owner is not None:
             away = owner.table != self._me.table and owner.table not in self._full

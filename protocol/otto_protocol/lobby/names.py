@@ -34,7 +34,7 @@ def name_problem(name: str) -> str | None:
     marks = 0
     for place, char in enumerate(name):
         category = unicodedata.category(char)
-        if char in (_ZERO_WIDTH_JOINER, _EMOJI_STYLE) and _in_emoji(name, place):
+        if char in (_ZERO_WIDTH_JOINER, _EMOJI_STYLE) and in_emoji(name, place):
             continue
         if (
             category in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
@@ -50,7 +50,7 @@ def name_problem(name: str) -> str | None:
     return None
 
 
-def _in_emoji(name: str, place: int) -> bool:
+def in_emoji(name: str, place: int) -> bool:
     """Whether the joiner or selector at `place` stands where an emoji has one."""
     before = name[place - 1] if place else " "
     if name[place] == _EMOJI_STYLE:

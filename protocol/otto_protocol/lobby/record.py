@@ -48,7 +48,7 @@ class Stage(IntEnum):
     LOBBY = 0
     SEALED = 1  # READY is signed
     KEYS = 2  # the START certificate is complete; the key ceremony runs
-    DEALT = 3  # the own DEAL is given: bound to this roster
+    DEALT = 3  # its own DEAL is given: bound to this roster
     PLAYING = 4
 
 
@@ -76,7 +76,7 @@ class Terms:
     """What the table plays and how many it holds; the greatest of those who sit there win, by version, then by
     value, unless their version is more than `VERSIONS_AHEAD` ahead.
 
-    Version 0 says that its author has no opinion yet; who opens a table starts with 1.
+    Version 0 says that its author has no opinion yet; whoever opens a table starts with 1.
     """
 
     version: Annotated[int, Max(MAX_COUNT)]

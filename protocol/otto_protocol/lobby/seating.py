@@ -45,7 +45,7 @@ class Obstacle:
 def seated(table: bytes, seats: int, records: Iterable[Here]) -> tuple[bytes, ...]:
     """The keys of those who sit at a table, at most `seats`, in `seating_rank` order.
 
-    First those who list each other (a greedy clique: who is in most such pairs first), then the others that
+    First those who list each other (a greedy clique: those in most such pairs first), then the others that
     are at the table, both by rank where nothing else decides.
     """
     lists = {record.key: frozenset(record.seated) for record in records if record.table == table}
@@ -91,8 +91,8 @@ def is_full_without(key: bytes, seats: int, listed: tuple[bytes, ...], records: 
 def better_table(me: Here, records: Iterable[Here], refused: frozenset[bytes]) -> bytes | None:
     """The table to move to from a table that is not pinned, or None: pinned first, then the smallest id.
 
-    A table at which somebody plays, or is about to, counts as pinned. Only a table where everybody of mine
-    fits is taken, and never one that was full before.
+    A table at which somebody plays, or is about to, counts as pinned. Only a table with room for everybody
+    at my table is taken, and never one that was full before.
     """
     at: dict[bytes, list[Here]] = {me.table: [me]}
     for record in records:
@@ -214,7 +214,7 @@ def game_is_lost(me: Here, newest: Sequence[Here], there: Mapping[bytes, Here]) 
     """The key of one that makes a bound peer's game impossible before its deal is complete, or None.
 
     `newest` are the newest records of the roster, by seat. Somebody must have signed that it has gone on (it
-    never speaks in this round again), and who is left must be no quorum, so that no ballot goes on without it.
+    never speaks in this round again), and those left must be no quorum, so that no ballot goes on without it.
     Silence alone lets nobody go: the others may have begun.
     """
     left = [record.key for record in newest if record.table != me.table or record.round > me.round]

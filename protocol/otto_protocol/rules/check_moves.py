@@ -51,7 +51,7 @@ def check(state: State, move: Move) -> None:
             if number(card) == state.said:
                 _refuse("T7", f"an answer may not have the number {state.said}, which the leader said")
         case Exchange():
-            pass  # who is entitled (T9, T10) is who is awaited
+            pass  # the seats that are entitled (T9, T10) are those awaited
         case Lead(number=said):
             if said not in NUMBERS:
                 _refuse("T6", "a card's number is 0 to 9")

@@ -31,7 +31,7 @@ def arrange(
     first ones had to be laid (T3); without `drew_own` they are not, and the seat has cheated.
 
     `pile` is the draw pile, top first, and all other cards are spent; without it they are all in the draw
-    pile. Raises LocalError when there are not so many such cards.
+    pile. Raises LocalError when there are not that many such cards.
     """
     free = shuffled(list(range(deck_size(decks))), rng)
     new = draft(start(range(len(hands)), leader, decks))

@@ -130,7 +130,7 @@ def _in_flight(new: Draft) -> None:
         new.leader = clockwise(new.order, new.live, new.leader)[0]
     new.entitled = tuple(seat for seat in new.entitled if seat in new.live)
     new.drew = tuple(seat for seat in new.drew if seat in new.live)
-    # A draw under way is undone: who drew is owed a card, and no slot is ever given to a second owner.
+    # A draw under way is undone: whoever drew is owed a card, and no slot is ever given to a second owner.
     undone = tuple(seat for seat, _ in new.draws)
     new.owed = tuple(seat for seat in (*undone, *new.owed) if seat in new.live)
     new.pile = (*(slot for _, slot in new.draws), *new.pile)

@@ -190,7 +190,7 @@ def most_players(decks: int) -> int:
 
 
 def table_problem(players: int, decks: int) -> str | None:
-    """R1 and R2: why so many players with so many decks are no table, in words, or None."""
+    """R1 and R2: why that many players with that many decks are no table, in words, or None."""
     if not 1 <= decks <= MAX_DECKS:
         return f"a table uses 1 to {MAX_DECKS} decks, not {decks} (rule R1)"
     if not MIN_SEATS <= players <= MAX_SEATS:
