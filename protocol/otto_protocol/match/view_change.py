@@ -144,6 +144,7 @@ class Count:
         count = cls(live, frozenset(convicted), frozenset(left) & live)
         for (seat, number), kept in ballots.votes.items():
             count.rounds[seat] = max(count.rounds.get(seat, 0), number)
+            kept = sorted(kept, key=lambda vote: vote.signed.content)
             count.cast.setdefault(number, {})[seat] = [proposal_of(vote) for vote in kept]
             usable = [proposal_of(vote) for vote in kept if count._is_usable(vote, is_held)]
             if usable:
