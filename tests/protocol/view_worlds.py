@@ -12,41 +12,17 @@ from __future__ import annotations
 
 import functools
 import itertools
-import random
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from otto_protocol.hashing import tagged_hash
 from otto_protocol.match import messages as m
-from otto_protocol.match.contradictions import contradiction, fault_alone
-from otto_protocol.match.view_change import Ballots, Count, Proposal, proposal_of
+from otto_protocol.match.view_change import Count, Proposal
 from otto_protocol.quorum import is_majority
+from tests.protocol.view_book import Book, Case, bits
 
-START = tagged_hash("start of the model")
-MATCH = tagged_hash("match of the model")
 LAST_ROUND = 15  # to which the votes may go when all is delivered
 
 CRASHED, WAS_DOWN, LEFT = 1, 2, 4
-
-
-@dataclass(frozen=True)
-class Case:
-    """What may happen."""
-
-    seats: int
-    liars: frozenset[int] = frozenset()
-    rounds: int = 2
-    contents: int = 1  # different messages that the lowest liar may sign for the step
-    junk: int = 0  # votes of a round that the lowest liar may waste on what nobody else wants
-    crashes: int = 0
-    restarts: bool = False  # whoever crashed comes back, with nothing but what it has signed
-    leaves: bool = False
-    cuts: bool = False  # all are honest, the table is cut in two, and each part suspects the other
-
-    @property
-    def honest(self) -> tuple[int, ...]:
-        return tuple(seat for seat in range(self.seats) if seat not in self.liars)
 
 
 @dataclass(frozen=True)
@@ -68,169 +44,14 @@ class Fault(AssertionError):
     """Something that must never be."""
 
 
-class Table:
-    """All messages that were signed in any world of one case, numbered; and what sets of them mean."""
+class Table(Book):
+    """All that can happen in a case."""
 
     def __init__(self, case: Case, rule: type[Count] = Count) -> None:
-        self.case, self.rule = case, rule
-        self.items: list[m.Message] = []
-        self.proposals: list[Proposal | None] = []  # by item: what it votes for
-        self.signed = [0] * case.seats  # by seat: the bits of what it signed
+        super().__init__(case, rule)
         self.notes: dict[str, int] = {}  # what may be, but is worth counting
-        self._numbers: dict[tuple[int, m.Body], int] = {}
-        self._against: list[int] = []  # by item: those that contradict it
-        self._places: dict[tuple[int, int], int] = {}  # by seat and round (0: entries): bits of ballots
-        self._named = [self._content(number) for number in range(case.contents if case.liars else 0)]
-        self._contents = sum(self._named)
-        self._junk = [self._wasted(number) for number in range(case.junk if case.liars else 0)]
-        self.count = functools.cache(self._count)
-        self.convicts = functools.cache(self._convicts)
-        self.due = functools.cache(self._due)
         self.ended = functools.cache(self._ended)
-        self.vote = functools.cache(self._vote)
-        self.keeps = functools.cache(self._keeps)
-        self.renamed = functools.cache(self._renamed)
-        self.all_renamed = functools.cache(self._all_renamed)
         self._names = [_names(case, order) for order in itertools.permutations(case.honest)]
-
-    # -- messages ------------------------------------------------------------------------------------------
-
-    def number(self, seat: int, body: m.Body) -> int:
-        """The place of a message, which is signed now if it has not been."""
-        known = self._numbers.get((seat, body))
-        if known is not None:
-            return known
-        header = m.Header(MATCH, 0, 0, seat, START)
-        message = m.Message(header, body, m.Signed(seat, m.content_of(header, body), bytes(64)))
-        assert fault_alone(message.signed, MATCH) is None, body
-        new = self._numbers[seat, body] = len(self.items)
-        against = 0
-        for number, other in enumerate(self.items):
-            if contradiction(message, other) is not None:
-                against |= 1 << number
-                self._against[number] |= 1 << new
-        self.items.append(message)
-        self.proposals.append(proposal_of(message) if isinstance(body, m.Vote) else None)
-        self._against.append(against)
-        self.signed[seat] |= 1 << new
-        if isinstance(body, m.Vote | m.Enter):
-            place = (seat, body.round if isinstance(body, m.Vote) else 0)
-            self._places[place] = self._places.get(place, 0) | 1 << new
-        return new
-
-    def _content(self, number: int) -> int:
-        return 1 << self.number(min(self.case.liars), m.Challenge(number))
-
-    def _wasted(self, number: int) -> Proposal:
-        """A proposal that never counts: it names a message that nobody has."""
-        liar = min(self.case.liars)
-        body = m.Vote(1, (), (), (m.Own(liar, bytes([number + 1]) * 32),))
-        return proposal_of(m.Message(m.Header(MATCH, 0, 0, liar, START), body, m.Signed(liar, b"", b"")))
-
-    def _vote(self, seat: int, number: int, proposal: Proposal) -> int:
-        owns = tuple(m.Own(one, content) for one, content in proposal.owns)
-        body = m.Vote(number, tuple(sorted(proposal.gone)), tuple(sorted(proposal.excluded)), owns)
-        return self.number(seat, body)
-
-    def _renamed(self, item: int, names: tuple[int, ...]) -> int:
-        """The same message if the honest seats had each other's names."""
-        message = self.items[item]
-        match message.body:
-            case m.Vote(round=number, gone=gone, excluded=excluded, owns=owns):
-                gone, excluded = (tuple(sorted(names[one] for one in some)) for some in (gone, excluded))
-                return self.number(names[message.header.seat], m.Vote(number, gone, excluded, owns))
-            case m.Enter(round=number, opens=opens):
-                votes = enumerate(self.proposals)
-                vote = next(item for item, one in votes if one is not None and one.opens == opens)
-                same = self.proposal(self.renamed(vote, names))
-                return self.number(names[message.header.seat], m.Enter(number, same.opens))
-            case body:
-                return self.number(names[message.header.seat], body)
-
-    def alike(self, world: World) -> World:
-        """One of the worlds that differ from this one by the names of honest seats: one is enough to look at."""
-        return min(self._under(world, names) for names in self._names)
-
-    def _under(self, world: World, names: tuple[int, ...]) -> World:
-        other = list(world)
-        for seat, (known, status) in enumerate(world):
-            other[names[seat]] = (self.all_renamed(known, names), status)
-        return tuple(other)
-
-    def _all_renamed(self, known: int, names: tuple[int, ...]) -> int:
-        return sum(1 << self.renamed(item, names) for item in bits(known))
-
-    def proposal(self, vote: int) -> Proposal:
-        """What a vote is for."""
-        proposal = self.proposals[vote]
-        assert proposal is not None
-        return proposal
-
-    def of(self, known: int) -> list[m.Message]:
-        return [self.items[number] for number in bits(known)]
-
-    # -- what follows from what a seat knows ---------------------------------------------------------------
-
-    def _convicts(self, known: int) -> frozenset[int]:
-        found = frozenset(
-            self.items[number].header.seat for number in bits(known) if self._against[number] & known
-        )
-        return found
-
-    def leavers(self, known: int) -> frozenset[int]:
-        return frozenset(one.header.seat for one in self.of(known) if isinstance(one.body, m.Leave))
-
-    def ballots(self, known: int) -> Ballots:
-        ballots = Ballots(range(self.case.seats))
-        for message in self.of(known):  # what is kept was kept when it came: no limit is looked at again
-            if isinstance(message.body, m.Vote):
-                ballots.votes.setdefault((message.header.seat, message.body.round), []).append(message)
-            elif isinstance(message.body, m.Enter):
-                ballots.entries.setdefault(message.header.seat, []).append(message)
-        return ballots
-
-    def _count(self, known: int) -> Count:
-        held = {self.items[number].content_hash() for number in bits(known & self._contents)}
-        return self.rule.of(
-            self.ballots(known),
-            self.convicts(known),
-            self.leavers(known),
-            lambda vote, own: own.content in held,
-        )
-
-    def _keeps(self, known: int, item: int) -> bool:
-        """Whether the real code takes an item: it does not keep everything that somebody signs who lies."""
-        message = self.items[item]
-        if not isinstance(message.body, m.Vote | m.Enter):
-            return True
-        place = (message.header.seat, message.body.round if isinstance(message.body, m.Vote) else 0)
-        return not known & self._places[place] or self.ballots(known).add(message)
-
-    def entered(self, seat: int, known: int) -> Proposal | None:
-        """By which proposal a seat has entered the next view."""
-        if not known & self._places.get((seat, 0), 0):
-            return None
-        return next(proposal for _, proposal in self.count(known).entries[seat])
-
-    def own(self, seat: int, known: int, gone: frozenset[int]) -> Proposal:
-        """What a seat would propose, as `Log.proposal` does."""
-        count, owns = self.count(known), []
-        held = known & self._contents
-        if held and held & (held - 1) == 0 and min(self.case.liars) not in gone:
-            owns = [m.Own(min(self.case.liars), self.of(held)[0].content_hash())]
-        body = m.Vote(1, tuple(sorted(gone)), tuple(sorted(gone & count.proven)), tuple(owns))
-        header = m.Header(MATCH, 0, 0, seat, START)
-        return proposal_of(m.Message(header, body, m.Signed(seat, b"", b"")))
-
-    def _due(self, seat: int, known: int, suspects: frozenset[int]) -> tuple[int | None, int | None]:
-        """The vote and the entry that the rule wants (their numbers)."""
-        count = self.count(known)
-        vote = count.to_vote(seat, suspects, lambda gone: self.own(seat, known, gone))
-        entry = count.to_enter(seat, suspects)
-        return (
-            None if vote is None else self.vote(seat, *vote),
-            None if entry is None else self.number(seat, m.Enter(entry[0], entry[1].opens)),
-        )
 
     # -- what happens ----------------------------------------------------------------------------------------
 
@@ -275,9 +96,9 @@ class Table:
                 ]
                 for suspects in self._suspicions(seat, gone, part, world):
                     vote, entry = self.due(seat, known, suspects)
-                    if vote is not None and self._round(vote) <= case.rounds:
+                    if vote is not None and self.round_of(vote) <= case.rounds:
                         found.append(Act("votes", seat, vote, suspects))
-                        spoken.setdefault(self._round(vote), set()).add(self.proposal(vote))
+                        spoken.setdefault(self.round_of(vote), set()).add(self.proposal(vote))
                     if entry is not None:
                         found.append(Act("follows", seat, entry, suspects))
                 if case.leaves and not any(one[1] & LEFT for one in world):
@@ -288,7 +109,7 @@ class Table:
         for seat in case.honest if case.liars else ():
             for item in bits(world[seat][0] & self.signed[seat]):
                 if self.proposals[item] is not None:
-                    spoken.setdefault(self._round(item), set()).add(self.proposal(item))
+                    spoken.setdefault(self.round_of(item), set()).add(self.proposal(item))
         return found + self._lies(world, spoken)
 
     def _suspicions(
@@ -302,10 +123,6 @@ class Table:
         for size in range(len(others) + 1):
             yield from map(frozenset, itertools.combinations(others, size))
 
-    def _round(self, item: int) -> int:
-        body = self.items[item].body
-        return 0 if isinstance(body, m.Leave) or not isinstance(body, m.Vote | m.Enter) else body.round
-
     def _lies(self, world: World, spoken: dict[int, set[Proposal]]) -> list[Act]:
         """What liars can show to a seat that is still voting: votes for what others vote for, and entries."""
         case, found = self.case, list[Act]()
@@ -314,9 +131,9 @@ class Table:
             if not self.is_voting(seat, world):
                 continue
             known = world[seat][0]
-            made = [item for item in range(len(self.items)) if self._contents >> item & 1]
+            made = [item for item in range(len(self.items)) if self.contents >> item & 1]
             highest = min(case.rounds, self.count(known).highest + 1)
-            for number, wasted in itertools.product(range(1, highest + 1), self._junk):
+            for number, wasted in itertools.product(range(1, highest + 1), self.junk):
                 made.append(self.vote(min(case.liars), number, wasted))
             for liar, proposal in itertools.product(sorted(case.liars), proposals):
                 if liar in proposal.gone:
@@ -414,7 +231,7 @@ class Table:
             for seat in there:
                 everything |= world[seat][0]
             for seat in there:
-                for item in sorted(bits(everything & ~world[seat][0]), key=self._round):
+                for item in sorted(bits(everything & ~world[seat][0]), key=self.round_of):
                     if self.keeps(world[seat][0], item):
                         world = self.take(world, seat, item)
             if world == before:
@@ -431,7 +248,7 @@ class Table:
                 vote, entry = self.due(seat, world[seat][0], gone - {seat})
                 if entry is not None:
                     world = self._enter(world, seat, entry)
-                elif vote is not None and self._round(vote) <= LAST_ROUND:
+                elif vote is not None and self.round_of(vote) <= LAST_ROUND:
                     world = self.take(world, seat, vote)
                 world = self._deliver(world)
             if world == before:
@@ -442,7 +259,7 @@ class Table:
         everything = 0
         for seat in there:
             everything |= world[seat][0]
-        if not everything & ~self._contents:
+        if not everything & ~self.contents:
             return  # nobody wants anything
         entered = {seat: self.entered(seat, world[seat][0]) for seat in there}
         views = {proposal for proposal in entered.values() if proposal is not None}
@@ -472,7 +289,17 @@ class Table:
                 raise Fault(f"{seat} is out, and is not told")
         self._note("out after a restart")
 
-    # -- for people ----------------------------------------------------------------------------------------------
+    # -- for the search -----------------------------------------------------------------------------------------
+
+    def alike(self, world: World) -> World:
+        """One of the worlds that differ from this one by the names of honest seats: one is enough to look at."""
+        return min(self._under(world, names) for names in self._names)
+
+    def _under(self, world: World, names: tuple[int, ...]) -> World:
+        other = list(world)
+        for seat, (known, status) in enumerate(world):
+            other[names[seat]] = (self.all_renamed(known, names), status)
+        return tuple(other)
 
     def tell(self, act: Act) -> str:
         """An act in words; `play` reads them again."""
@@ -492,14 +319,6 @@ class Table:
         return f"{act.seat} {act.kind}: {what}{doubts}"
 
 
-def bits(known: int) -> Iterator[int]:
-    """The numbers in a set."""
-    while known:
-        lowest = known & -known
-        yield lowest.bit_length() - 1
-        known ^= lowest
-
-
 def _names(case: Case, order: tuple[int, ...]) -> tuple[int, ...]:
     """By seat: its other name, if the honest seats are called in this order."""
     other = dict(zip(case.honest, order, strict=True))
@@ -508,69 +327,3 @@ def _names(case: Case, order: tuple[int, ...]) -> tuple[int, ...]:
 
 def _with(world: World, seat: int, peer: Peer) -> World:
     return (*world[:seat], peer, *world[seat + 1 :])
-
-
-@dataclass(frozen=True)
-class Explored:
-    """How much was seen, and what was wrong: the fault, and how it came about."""
-
-    states: int
-    complete: bool
-    fault: str | None
-    story: tuple[str, ...]
-    notes: dict[str, int]
-
-
-def explore(case: Case, rule: type[Count] = Count, most: int = 10_000_000) -> Explored:
-    """Everything that can happen, the shortest way first, up to so many worlds; and the end of each."""
-    table = Table(case, rule)
-    start = table.begin()
-    came: dict[World, tuple[World, Act] | None] = {start: None}
-    seen, waiting = {start}, deque([start])
-    while waiting and len(seen) < most:
-        world = waiting.popleft()
-        act = None
-        try:
-            table.end(world)
-            for act in table.acts(world):
-                after = table.do(world, act)
-                alike = table.alike(after)
-                if alike not in seen:
-                    seen.add(alike)
-                    came[after] = (world, act)
-                    waiting.append(after)
-        except Fault as fault:
-            story = [] if act is None else [table.tell(act)]
-            while (step := came[world]) is not None:
-                world = step[0]
-                story.append(table.tell(step[1]))
-            return Explored(len(seen), False, str(fault), tuple(reversed(story)), table.notes)
-    return Explored(len(seen), not waiting, None, (), table.notes)
-
-
-WEIGHTS = {"hears": 40, "votes": 30, "follows": 30, "crashes": 2, "lies": 40, "returns": 5, "leaves": 2}
-
-
-def wander(case: Case, seed: int, rule: type[Count] = Count, length: int = 70) -> Explored:
-    """One way through the worlds of a case, at random, and its end."""
-    table, chance = Table(case, rule), random.Random(seed)
-    world, story = table.begin(), list[str]()
-    everybody = frozenset(range(case.seats))
-    part = everybody if case.cuts else None
-    try:
-        for _ in range(chance.randrange(length // 3, length)):
-            if case.cuts and chance.randrange(8) == 0:
-                part = frozenset(seat for seat in everybody if chance.randrange(2)) or everybody
-            acts = table.acts(world, part)
-            if not acts:
-                break
-            kinds = sorted({act.kind for act in acts})
-            (kind,) = chance.choices(kinds, [WEIGHTS[kind] for kind in kinds])
-            act = chance.choice([act for act in acts if act.kind == kind])
-            story.append(table.tell(act))
-            world = table.do(world, act)
-        story.append("-- all is delivered")
-        table.end(world)
-    except Fault as fault:
-        return Explored(len(story), True, str(fault), tuple(story), table.notes)
-    return Explored(len(story), True, None, (), table.notes)

@@ -122,13 +122,14 @@ class Count:
     live: frozenset[int]
     convicted: frozenset[int]
     left: frozenset[int]
-    votes: dict[int, dict[int, list[Proposal]]] = field(default_factory=dict)  # by round, by seat
+    votes: dict[int, dict[int, list[Proposal]]] = field(
+        default_factory=dict
+    )  # by round, by seat: those that count
+    cast: dict[int, dict[int, list[Proposal]]] = field(default_factory=dict)  # all of them
     entries: dict[int, list[tuple[int, Proposal]]] = field(default_factory=dict)  # by seat: (round, proposal)
     rounds: dict[int, int] = field(default_factory=dict)  # by seat: the last one it voted in, counted or not
     entered: set[int] = field(default_factory=set)  # seats that signed an entry, counted or not
-    highest: int = (
-        0  # the highest round that was reached one by one: a liar can name any, and nothing follows it
-    )
+    highest: int = 0  # the highest round that was reached one by one: a liar can name any
 
     @classmethod
     def of(
@@ -143,6 +144,8 @@ class Count:
         count = cls(live, frozenset(convicted), frozenset(left) & live)
         for (seat, number), kept in ballots.votes.items():
             count.rounds[seat] = max(count.rounds.get(seat, 0), number)
+            kept = sorted(kept, key=lambda vote: vote.signed.content)
+            count.cast.setdefault(number, {})[seat] = [proposal_of(vote) for vote in kept]
             usable = [proposal_of(vote) for vote in kept if count._is_usable(vote, is_held)]
             if usable:
                 count.votes.setdefault(number, {})[seat] = usable
@@ -225,10 +228,11 @@ class Count:
         if me not in stay or not is_majority(stay, self.live - proposal.excluded):
             return False
         out = proposal.excluded | self.proven
-        bound = {me} | proposal.excluded | self.left
-        for number, by_seat in self.votes.items():
-            for seat in by_seat.keys() & bound:
-                for other in by_seat[seat]:
+        for number, by_seat in self.cast.items():
+            counted = self.votes.get(number, {})
+            bound = {seat: counted.get(seat, ()) for seat in proposal.excluded | self.left}
+            for seat, proposals in {**bound, me: by_seat.get(me, ())}.items():
+                for other in proposals:
                     seats = self.stay(other)
                     if other == proposal or seat not in seats or self._is_dead(me, number, other):
                         continue
@@ -252,10 +256,7 @@ class Count:
         """V1, V5: the vote that is due (its round, and what for), or None."""
         if me in self.entered or not (self.rounds or self.entered or self.without(me, suspects)):
             return None
-        last = self.last_vote(me)
-        if last is not None and last[1] is None:
-            return None  # what it names has not come back yet, and it may bind
-        choice = self.choice(me, suspects, own)
+        last, choice = self.last_vote(me), self.choice(me, suspects, own)
         if last is not None and last[1] == choice and self.highest <= last[0]:
             return None
         if not self.may_vote(me, choice, suspects):
