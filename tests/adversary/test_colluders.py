@@ -34,7 +34,7 @@ class Tapped(Lab):
     """A table with everything that was sent, and all notes of the colluders."""
 
     def __init__(self, lost: bool) -> None:
-        super().__init__(5 if lost else 4, Drbg(b"colluders"), TableRules(decks=1))
+        super().__init__(5 if lost else 4, Drbg(b"colluders 3"), TableRules(decks=1))
         self.wire: list[bytes] = []
         self.notes: list[bytes] = []
 
