@@ -19,11 +19,10 @@ from otto_protocol.crypto import commitments, heal, proofs, shuffle_proof
 from otto_protocol.crypto.deck import decode_deck
 from otto_protocol.crypto.group import G, decode_point
 from otto_protocol.errors import DecodeError, OttoError, PeerFault
-from otto_protocol.match import ballots, messages, openings, otto, replica, signed_points, speaker
-from otto_protocol.match import session as sessions
+from otto_protocol.match import contradictions, log, messages, openings, otto, replica, signed_points, speaker
 from otto_protocol.match.effects import Purpose
-from otto_protocol.match.replica import Replica
-from otto_protocol.match.session import Session
+from otto_protocol.match.log import Log
+from otto_protocol.match.replica import Replica, Spoken
 from otto_protocol.rules import apply_moves
 from tests.adversary import harness, moments, scene
 from tests.adversary.harness import play
@@ -122,22 +121,24 @@ def context_without(name: str) -> Patch:
 
 def any_log(patch: pytest.MonkeyPatch) -> None:
     """A message counts whatever log it was made on."""
+    honest = Log._judge
 
-    def replica_at(self: Session, header: Any) -> Replica | None:
-        here = self.replica
-        return here if (here.view, here.step) == (header.view, header.step) else None
+    def judge(self: Log, here: Replica, message: messages.Message) -> Any:
+        header = dataclasses.replace(message.header, previous=here.digest)
+        verdict = honest(self, here, dataclasses.replace(message, header=header))
+        return dataclasses.replace(verdict, message=message) if isinstance(verdict, Spoken) else verdict
 
-    patch.setattr(Session, "_replica_at", replica_at)
+    patch.setattr(Log, "_judge", judge)
 
 
 def never_convicting(*unused: str) -> Patch:
     """What breaks these rules is dropped, and nobody is convicted for it."""
-    honest = Session._hold
+    honest = Log._convict
 
-    def hold(self: Session, fault: PeerFault, *rest: Any) -> bool:
+    def convict(self: Log, fault: PeerFault, *rest: Any) -> bool:
         return False if fault.rule in unused else honest(self, fault, *rest)
 
-    return lambda patch: patch.setattr(Session, "_hold", hold)
+    return lambda patch: patch.setattr(Log, "_convict", convict)
 
 
 def same_secret(patch: pytest.MonkeyPatch) -> None:
@@ -150,7 +151,7 @@ def one_weight(patch: pytest.MonkeyPatch) -> None:
 
 
 def unbounded(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(sessions, "MAX_AHEAD", 10**9)
+    patch.setattr(log, "AHEAD", 10**9)
 
 
 MUTATIONS: dict[str, tuple[str, Patch]] = {
@@ -191,10 +192,11 @@ MUTATIONS: dict[str, tuple[str, Patch]] = {
     "any log counts": ("50", any_log),
     "the log may be unbounded": ("64", unbounded),
     "signatures are not verified": ("x51", constant(messages, "signature_valid", True)),
-    "ballots may contradict each other: a round": ("51", constant(ballots, "check_pair", None)),
-    "ballots may contradict each other: a citation": ("x28", constant(ballots, "check_pair", None)),
-    "ballots may contradict each other: own messages": ("x31", constant(ballots, "check_pair", None)),
-    "ballots after LEAVE": ("x29", constant(ballots, "check_leave", None)),
+    "votes may contradict each other: a round": ("51", constant(log, "contradiction", None)),
+    "votes may contradict each other: two views": ("x28", constant(log, "contradiction", None)),
+    "votes may contradict each other: own messages": ("x31", constant(log, "contradiction", None)),
+    "votes after LEAVE": ("x29", constant(log, "contradiction", None)),
+    "votes that cannot be meant": ("x33", constant(contradictions, "_sensible", True)),
 }
 for _rule, _number in {
     "P1": "22", "P2": "x3", "P3": "38", "P4": "5", "P5": "11", "P6": "x5", "P7": "20", "P8": "26",

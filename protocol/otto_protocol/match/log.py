@@ -37,6 +37,7 @@ from otto_protocol.match.view_change import Ballots, Count, Proposal
 from otto_protocol.match.views import Change, Completed, Conviction, Node, Opened, Place, View, WentBack
 from otto_protocol.roster import Roster
 
+AHEAD = 1  # steps: nobody honest is further ahead, and what is refused is asked for again
 MAX_EARLY = 64  # messages of one seat for the next view that are remembered until it is entered
 MAX_READINGS = 64  # ways to choose between contents of seats that signed twice, when a digest is looked for
 
@@ -230,7 +231,7 @@ class Log:
         seat, step = message.header.seat, message.header.step
         if seat not in view.ballots.live or step < view.first:
             return False
-        if step > (self.replica.step if view.closed is None else view.closed.step) + 1:
+        if step > (self.replica.step if view.closed is None else view.closed.step) + AHEAD:
             return False
         if seat in self.convicted and step < (len(self.steps) if view.closed is None else view.closed.step):
             return False  # it is settled what stands there, and there is nothing left to prove
