@@ -216,7 +216,7 @@ def foreign_collect(table: Table, message: m.Message) -> m.Body:
 
 @instead("40b", "collect a card of the first hand after a draw", E, "T3", start="collect", kind=m.Collect)
 def kept_collect(table: Table, message: m.Message) -> m.Body:
-    past = table.me.history[-1] if table.me.replica.step != message.header.step else table.me.replica
+    past = replica_at(table.me, message.header.step)
     return m.Collect((next(slot for slot in past.play.hands[table.me.seat] if slot < HAND * 3),))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -84,20 +84,20 @@ class CheatingMatch(MatchDriver):
         self.cheater = cheater
         self.hidden: set[bytes] = set()  # what its session has said, and nobody was to see
 
-    def make_session(self) -> Session:
-        session = super().make_session()
+    def make_session(self, records: Sequence[tuple[bytes, bytes]] | None) -> Session:
+        session = super().make_session(records)
         self.cheater.seat = OneSeat(self.cheater, session, self.cheater.told, self.cheater.cheat)
         return session
 
     def on_report(self, report: Report) -> None:
         cheat, seat = self.cheater.cheat, self.cheater.seat
         assert seat is not None
-        for outgoing in report.outgoing:
-            sent = [Sent(outgoing.data)]
+        for data in report.outgoing:
+            sent = [Sent(data)]
             if self.cheater.begun:
-                sent = list(cheat.outgoing(seat, m.parse_content(m.parse_signed(outgoing.data))))
-            if outgoing.data not in [one.data for one in sent]:
-                self.hidden.add(outgoing.data)
+                sent = list(cheat.outgoing(seat, m.parse_content(m.parse_signed(data))))
+            if data not in [one.data for one in sent]:
+                self.hidden.add(data)
             self._send(sent)
         if not self.cheater.begun and self._is_moment(seat.me):
             self.cheater.begun = True
@@ -106,8 +106,10 @@ class CheatingMatch(MatchDriver):
         if self.cheater.begun:
             self._send(cheat.tick(seat))
         answers = tuple(
-            (key, tuple(data for data in messages if data not in self.hidden))
-            for key, messages in report.answers
+            dataclasses.replace(
+                answer, messages=tuple(data for data in answer.messages if data not in self.hidden)
+            )
+            for answer in report.answers
         )
         super().on_report(dataclasses.replace(report, outgoing=(), answers=answers))
 

@@ -10,11 +10,12 @@ from otto_p2p import i18n
 from otto_p2p.cli import main
 from otto_p2p.commands import verify
 from otto_p2p.players import bots
+from otto_protocol.encoding import pack
 from otto_protocol.hashing import Drbg
 from otto_protocol.lab import Lab
 from otto_protocol.match import messages as m
 from otto_protocol.match.transcript import Transcript, dump
-from otto_protocol.roster import TableRules
+from otto_protocol.roster import PROTOCOL_VERSION, TableRules
 
 SAMPLES = 12  # tests/protocol/test_audit.py has many more
 
@@ -62,7 +63,7 @@ def test_any_changed_byte_is_refused(lab: Lab, tmp_path: Path, capsys: pytest.Ca
 def test_who_cheated_is_named(lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Seat 1 signs a card that it does not hold, or that the leader's number forbids."""
     true = lab.transcript()
-    parsed = [m.parse_content(signed) for signed in true.messages]
+    parsed = [m.parse_content(m.parse_signed(item)) for item in true.items]
     place, message = next(
         (place, message)
         for place, message in enumerate(parsed)
@@ -71,8 +72,8 @@ def test_who_cheated_is_named(lab: Lab, tmp_path: Path, capsys: pytest.CaptureFi
     assert isinstance(message.body, m.Answer)
     forged = m.sign(lab.identities[1], message.header, m.Answer(9_999, message.body.opening))
     path = tmp_path / "forged.otto"
-    messages = (*true.messages[:place], forged.signed, *true.messages[place + 1 :])
-    path.write_bytes(dump(Transcript(true.version, true.start, messages)))
+    items = (*true.items[:place], m.wire(forged), *true.items[place + 1 :])
+    path.write_bytes(dump(Transcript(true.version, true.start, items)))
     assert main(["--lang", "en", "verify", str(path)]) == 1
     told = capsys.readouterr().out
     assert f"step {message.header.step}: seat 1 (player 1) broke rule" in told
@@ -87,10 +88,11 @@ def test_evidence_convicts_on_a_machine_that_never_saw_the_game(
     header = m.Header(roster.match_id(), 0, 0, 1, bytes(32))
     both = [m.sign(lab.identities[1], header, m.KeyCommit(bytes([n]) * 32)).signed for n in (1, 2)]
     path = tmp_path / "cheat.evidence"
-    path.write_bytes(dump(Transcript(1, lab.start, (), tuple(both))))
+    version = PROTOCOL_VERSION
+    path.write_bytes(dump(Transcript(version, lab.start, (pack(m.Evidence(tuple(both))),))))
     assert main(["--lang", "en", "verify", "--evidence", str(path)]) == 0
     assert "Proven: seat 1" in capsys.readouterr().out
-    path.write_bytes(dump(Transcript(1, lab.start, (), (both[0], both[0]))))
+    path.write_bytes(dump(Transcript(version, lab.start, (pack(m.Evidence((both[0], both[0]))),))))
     assert main(["--lang", "en", "verify", "--evidence", str(path)]) == 1
     path.write_bytes(dump(lab.transcript()))
     assert main(["--lang", "en", "verify", "--evidence", str(path)]) == 1

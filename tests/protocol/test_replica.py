@@ -280,13 +280,14 @@ def laid(replica: Replica, seat: int, what: Purpose, slot: int) -> Replica:
 
 def test_r20_a_winner_that_leaves_while_the_last_scores_cross_takes_nothing_with_it() -> None:
     """What stands ends the game, and only then the seat is gone."""
-    scoring, spoken = next(
+    scoring, everybody = next(
         (replica, said)
         for replica, said in all_steps(3)
-        if all(isinstance(one.message.body, m.Score) for one in said.values())
+        if any(isinstance(one.message.body, m.Score) for one in said.values())
     )
+    spoken = {seat: one for seat, one in everybody.items() if seat in scoring.wanted()}
     winner = next(seat for seat in scoring.live if seat not in spoken)
-    honest = scoring.advance(spoken, RNG)
+    honest = scoring.advance(everybody, RNG)
     after = scoring.without(frozenset({winner}), spoken, bytes(32))
     assert (after.phase, after.live) == (MatchPhase.RESULT, tuple(sorted(spoken)))
     assert after.result_points() == honest.result_points()

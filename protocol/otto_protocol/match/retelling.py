@@ -59,8 +59,12 @@ def _opening(log: Log, view: View, proposal: Proposal) -> list[bytes]:
     named = [log.named(proposal.step, m.Own(seat, content), view) for seat, content in proposal.owns]
     said = [m.wire(one) for one in named if one is not None and one not in log.steps[proposal.step]]
     for seat in sorted(proposal.excluded):
-        leave = log.leaves.get(seat)  # rather than a conviction: that may be for what it signed later
-        said.append(pack(log.convicted[seat].evidence) if leave is None else m.wire(leave))
+        leave, convicted = log.leaves.get(seat), log.convicted.get(seat)
+        if leave is not None:
+            said.append(m.wire(leave))
+        # If it has left, it may be convicted for a message of a step that a verifier has not come to here.
+        if convicted is not None and (leave is None or convicted.step is None):
+            said.append(pack(convicted.evidence))
     ballots, enough = view.ballots, len(view.ballots.live - proposal.gone)
     votes: dict[int, list[m.Message]] = {}
     for (seat, number), kept in sorted(ballots.votes.items()):
