@@ -1,4 +1,4 @@
-"""`otto-p2p history`: the matches that are over, with whom, against which keys, and how they ended."""
+"""`otto-p2p history`: the matches that are over, with whom and how they ended, and what everybody has won in all."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import contextlib
 import json
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from otto_p2p.friends import Played, Record, records
 from otto_p2p.i18n import _, ngettext
 from otto_p2p.storage.files import JournalInUse
 from otto_p2p.storage.journal import Journal, MatchState, Past
@@ -33,7 +34,11 @@ def history(data_dir: Path, *, as_json: bool = False) -> int:
     """Print the history of all identities in a data folder; the exit status. Raises LocalError."""
     matches, busy = read(data_dir)
     if as_json:
-        print(json.dumps([as_object(told) for told in matches], ensure_ascii=False, indent=2))
+        shown = {
+            "matches": [as_object(told) for told in matches],
+            "players": [_record_object(record) for record in statistics(matches)],
+        }
+        print(json.dumps(shown, ensure_ascii=False, indent=2))
         return 0
     for line in lines(matches):
         print(line)
@@ -63,6 +68,17 @@ def read(data_dir: Path) -> tuple[list[Told], list[Path]]:
     return sorted(matches, key=lambda told: told.past.ended, reverse=True), busy
 
 
+def statistics(matches: Sequence[Told]) -> list[Record]:
+    """What each player of these matches (the latest first) has won, oneself first; finished matches count."""
+    played, mine = [], set()
+    for told in matches:
+        past, members = told.past, told.roster.members
+        mine.add(members[told.me].key)
+        if past.state is MatchState.FINISHED and (result := past.result) is not None:
+            played.append(Played(past.id, members, result.totals, result.winners, result.duels))
+    return records(played, mine)
+
+
 def _identities(data_dir: Path) -> Iterator[Path]:
     """The folders with a journal; opening another one would make it."""
     for folder in sorted(data_dir.glob("identity*")):
@@ -79,7 +95,22 @@ def lines(matches: Sequence[Told]) -> list[str]:
         told += [_head(match), *_players(match)]
         if match.past.transcript is not None:
             told.append("  " + _("Transcript: {path}").format(path=safe(str(match.past.transcript))))
-    return told
+    won = statistics(matches)
+    return [*told, "", _("All finished matches together:"), *map(_record, won)] if won else told
+
+
+def _record(record: Record) -> str:
+    name = safe(record.name)
+    parts = [
+        _("{name} (you)").format(name=name) if record.me else name,
+        _("matches won: {won} of {all}").format(won=record.matches_won, all=record.matches),
+        _("games won: {won} of {all}").format(won=record.games_won, all=record.games),
+        points(record.points),
+    ]
+    if record.duels:
+        parts.append(_("duels won: {won} of {all}").format(won=record.duels_won, all=record.duels))
+    parts.append(_("key {key}").format(key=fingerprint(record.key)))
+    return "  " + parts[0] + ": " + ", ".join(parts[1:])
 
 
 def _head(match: Told) -> str:
@@ -110,7 +141,10 @@ def _players(match: Told) -> Iterator[str]:
 
 
 def as_object(match: Told) -> dict[str, object]:
-    """One match as JSON has it. Times are Unix seconds, keys hexadecimal (32 bytes)."""
+    """One match as JSON has it. Times are Unix seconds, keys hexadecimal (32 bytes).
+
+    `duels`: the seats that won and lost each duel; null where that was not noted.
+    """
     past, result = match.past, match.past.result
     return {
         "match": past.id.hex(),
@@ -120,6 +154,7 @@ def as_object(match: Told) -> dict[str, object]:
         "state": past.state.value,
         "games": match.roster.rules.games,
         "winners": None if result is None else list(result.winners),
+        "duels": None if result is None else result.duels,
         "transcript": None if past.transcript is None else str(past.transcript),
         "players": [
             {
@@ -131,3 +166,7 @@ def as_object(match: Told) -> dict[str, object]:
             for seat, member in enumerate(match.roster.members)
         ],
     }
+
+
+def _record_object(record: Record) -> dict[str, object]:
+    return {**asdict(record), "key": record.key.hex()}

@@ -77,10 +77,14 @@ class StoredMatch:
 
 @dataclass(frozen=True, slots=True)
 class StoredResult:
-    """What a history shows of a match: its points, and of each game the winner's seat (None: nobody)."""
+    """What a history shows of a match: its points, and of each game the winner's seat (None: nobody).
+
+    `duels`: the seats that won and lost each duel; None where that was not noted.
+    """
 
     totals: tuple[int, ...]
     winners: tuple[int | None, ...]
+    duels: tuple[tuple[int, int], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +306,7 @@ class Journal:
 
         Write the transcript first: the messages are gone afterwards.
         """
-        shown = None if result is None else json.dumps([result.totals, result.winners])
+        shown = None if result is None else json.dumps([result.totals, result.winners, result.duels])
         with self._writing() as db:
             db.execute("DELETE FROM records WHERE match = ?", (match,))
             db.execute(
@@ -321,7 +325,7 @@ class Journal:
         )
         past = []
         for match, start, begun, ended, state, shown, transcript in rows:
-            result = None if shown is None else StoredResult(*(tuple(part) for part in json.loads(shown)))
+            result = None if shown is None else _result(shown)
             path = None if transcript is None else Path(transcript)
             past.append(Past(match, start, begun, ended, MatchState(state), result, path))
         return past
@@ -349,6 +353,15 @@ def open_identity(data_dir: Path) -> Journal:
 def open_bot(owner: Journal, number: int) -> Journal:
     """The journal of the owner's built-in player `number` (1..): it comes back when its owner does."""
     return Journal(owner.path / f"bot-{number}")
+
+
+def _result(shown: str) -> StoredResult:
+    """A result as `finish` wrote it; of older matches the duels were not noted."""
+    totals, winners, *rest = json.loads(shown)
+    duels = rest[0] if rest else None
+    return StoredResult(
+        tuple(totals), tuple(winners), None if duels is None else tuple((won, lost) for won, lost in duels)
+    )
 
 
 def _hash(data: bytes) -> bytes:

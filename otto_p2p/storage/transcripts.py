@@ -1,4 +1,4 @@
-"""Transcript files: where they go, and how they are written so that no half of one is ever seen."""
+"""Transcript files: where they go, how they are written so that no half of one is ever seen, who won the duels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 
 from otto_p2p.i18n import _
-from otto_protocol.errors import LocalError
+from otto_protocol.errors import DecodeError, LocalError
+from otto_protocol.match import messages as m
 from otto_protocol.match.transcript import Transcript, dump
 
 
@@ -24,6 +25,27 @@ def save_transcript(transcript: Transcript, wanted: Path | None, folder: Path, o
 def save_evidence(evidence: Transcript, folder: Path, owner: str) -> Path:
     """Write an evidence file (mode 0600) under a name of its own in `folder`; the path. Raises LocalError."""
     return _save(evidence, _named(evidence, folder, owner, "evidence"), owner)
+
+
+def fought_duels(transcript: Transcript) -> tuple[tuple[int, int], ...]:
+    """The seats that won and lost each duel that was fought to its end, in order; nothing is verified.
+
+    Whoever puts a card of the collection away has lost the last duel that somebody was challenged to.
+    """
+    fought, pair = [], None
+    for item in transcript.items:
+        try:
+            message = m.parse_content(m.parse_signed(item))
+        except DecodeError:  # evidence, or of a seat that was removed for it
+            continue
+        seat = message.header.seat
+        match message.body:
+            case m.Challenge(target=target):
+                pair = (seat, target)
+            case m.LoseCard() if pair is not None and seat in pair:
+                fought.append((pair[1] if seat == pair[0] else pair[0], seat))
+                pair = None
+    return tuple(fought)
 
 
 def _named(transcript: Transcript, folder: Path, owner: str, ending: str) -> Path:
