@@ -35,7 +35,7 @@ REAL = (
 # These compute longest; begun last, they would keep one process busy when the others are done.
 LONG = (
     "tests/adversary/",
-    "tests/protocol/test_ballots_model.py",
+    "tests/protocol/test_view_change.py",
     "tests/protocol/test_bots.py",
     "tests/protocol/test_lobby_model.py",
     "tests/protocol/test_losses.py",
