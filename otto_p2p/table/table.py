@@ -72,6 +72,8 @@ class Table:
         self.match: MatchDriver | None = None
         self._driver = driver
         self._last: Engine | None = None  # of the last match, for those who lack its end
+        self._kept = trio.Event()  # the last match is on disk: until then we do not go
+        self._kept.set()
         self._nursery: trio.Nursery | None = None
         self._leaving = trio.Event()
         self._for_good = False
@@ -159,6 +161,7 @@ class Table:
                 await self._say_goodbye()
             await self._linger()
             await self._flush()
+            await self._kept.wait()
             nursery.cancel_scope.cancel()
         self.context.tell(Closed())
 
@@ -185,10 +188,11 @@ class Table:
     async def _say_goodbye(self) -> None:
         """Sign LEAVE, and give the game up here."""
         match = self.match
-        if match is None or match.standing.over:
+        if match is None:
             return
-        with trio.move_on_after(self.context.timing.flush):
-            await match.leave()
+        if not match.standing.over:
+            with trio.move_on_after(self.context.timing.flush):
+                await match.leave()
         async with self.lobby.lock:
             if self.match is match:
                 self._end(match)
@@ -267,6 +271,12 @@ class Table:
         await match.begin()
         return match
 
+    async def _keep(self, engine: Engine, kept: trio.Event) -> None:
+        try:
+            await keep_match(self.context, engine)
+        finally:
+            kept.set()
+
     def _end(self, match: MatchDriver) -> None:
         match.end()
         self.match = None
@@ -294,7 +304,8 @@ class Table:
         assert self._nursery is not None
         self._end(match)
         self._last = match.engine
-        self._nursery.start_soon(keep_match, self.context, match.engine)
+        self._kept = trio.Event()
+        self._nursery.start_soon(self._keep, match.engine, self._kept)
         return self.lobby.finished(match.convicts)
 
     # -- the network -----------------------------------------------------------------------------------
